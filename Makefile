@@ -1,0 +1,62 @@
+# Two commands do everything on a fresh machine with Python 3.11+, git and make:
+#   make demo   train on a built-in problem and write its results
+#   make test   run the tests
+# Each installs what it needs into .venv, once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= demo-output
+DATA ?= ../shared/data/simulated
+
+.PHONY: demo test lint format bench paper clean help
+
+help:
+	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "randsub needs Python 3.11 or newer"'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.linted: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --group lint
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py --output $(OUT)
+
+#   make lint   ruff, mypy and the import contracts
+lint: $(VENV)/.linted
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+#   make format let ruff rewrite the code
+format: $(VENV)/.linted
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: $(VENV)/.tested
+	$(BIN)/python -m pytest -n auto
+
+#   make bench  time and memory of one optimisation step against the plain formula
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/step.py
+
+#   make paper  the paper's settings on the authors' own files (DATA=folder), kNN base
+paper: $(VENV)/.installed
+	$(BIN)/python benchmarks/paper_settings.py --data $(DATA)
+
+#   make clean  remove the virtual environment, caches and outputs
+clean:
+	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

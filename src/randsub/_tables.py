@@ -1,0 +1,95 @@
+"""Arrays, sparse matrices and data frames, in one vocabulary.
+
+The base model receives what the user gave: a slice of a frame is a frame with its names and
+dtypes, a slice of a sparse matrix is sparse. Selecting always copies, so that a base model that
+writes into its input cannot reach ours, even when it sees every column.
+"""
+
+import sys
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from randsub._typing import BoolArray, IntArray, Table
+
+
+def frame_kind(X: Table) -> Literal["pandas", "polars"] | None:
+    """Which library's frame X is, if it is one."""
+    for kind in ("pandas", "polars"):
+        library = sys.modules.get(kind)
+        if library is not None and isinstance(X, library.DataFrame):
+            return kind
+    return None
+
+
+def take_rows(X: Table, rows: IntArray) -> Table:
+    """Some rows of X, as a copy."""
+    return X.iloc[rows] if frame_kind(X) == "pandas" else X[rows]
+
+
+def take_columns(X: Table, columns: IntArray) -> Table:
+    """Some columns of X, as a copy; none of them gives an array of shape (n, 0)."""
+    if len(columns) == 0:
+        return np.empty((n_rows(X), 0))
+    match frame_kind(X):
+        case "pandas":
+            return X.iloc[:, columns]
+        case "polars":
+            return X[:, columns.tolist()]
+        case _:
+            return X[:, columns]
+
+
+def stack_rows(above: Table, below: Table) -> Table:
+    """One table with the rows of two."""
+    kind = frame_kind(above)
+    if kind is not None:
+        return sys.modules[kind].concat([above, below])
+    if sparse.issparse(above):
+        return sparse.vstack([above, below], format="csr")
+    return np.concatenate([above, below])
+
+
+def n_rows(X: Table) -> int:
+    """Number of rows."""
+    return int(X.shape[0])
+
+
+def numeric_columns(frame: Table) -> BoolArray:
+    """Which columns of a frame hold numbers (truth values among them)."""
+    if frame_kind(frame) == "polars":
+        import polars as pl
+
+        return np.array([d.is_numeric() or d == pl.Boolean for d in frame.dtypes], dtype=bool)
+    from pandas.api.types import is_numeric_dtype
+
+    return np.array([is_numeric_dtype(d) for d in frame.dtypes], dtype=bool)
+
+
+def to_array(frame: Table, columns: IntArray) -> Any:
+    """Numeric columns of a frame as an array; missing values become NaN."""
+    part = take_columns(frame, columns)
+    if frame_kind(frame) == "polars":
+        return part.to_numpy()
+    # Nullable extension dtypes have no numpy type of their own.
+    extension = any(not isinstance(d, np.dtype) for d in part.dtypes)
+    return part.to_numpy(dtype=float, na_value=np.nan) if extension else part.to_numpy()
+
+
+def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
+    """The frame with some of its columns replaced by those of an array."""
+    if frame_kind(frame) == "polars":
+        import polars as pl
+
+        names = [frame.columns[j] for j in columns]
+        return frame.with_columns([pl.Series(name, values[:, k]) for k, name in enumerate(names)])
+    import pandas as pd
+
+    # Names may repeat, so the pieces are put together by position.
+    replaced = pd.DataFrame(values, index=frame.index, columns=columns)
+    others = np.setdiff1d(np.arange(frame.shape[1]), columns)
+    if len(others):
+        kept = frame.iloc[:, others].set_axis(others, axis=1)
+        replaced = pd.concat([kept, replaced], axis=1)[list(range(frame.shape[1]))]
+    return replaced.set_axis(frame.columns, axis=1)

@@ -1,0 +1,21 @@
+"""How many base models are trained at once.
+
+* :mod:`~randsub.engines.base`: the protocol, and what an engine is told about the base model;
+* :mod:`~randsub.engines.generic`: any scikit-learn estimator, one clone a subset;
+* :mod:`~randsub.engines.members`: what one fitted model predicts, and how its failure is named;
+* :mod:`~randsub.engines.dispatch`: how the work of an engine is spread over workers.
+"""
+
+from randsub.engines.base import Engine, Learner
+from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction
+from randsub.engines.generic import GenericEngine
+
+__all__ = [
+    "Assignment",
+    "Data",
+    "Dispatcher",
+    "Engine",
+    "GenericEngine",
+    "Learner",
+    "average_prediction",
+]

@@ -1,0 +1,240 @@
+"""How the work of an engine is spread over workers.
+
+Masks and seeds are drawn before anything arrives here, and an engine's answer for a mask depends on
+nothing but the mask and its seed. So how the masks are cut into tasks, and where the tasks run, can
+change the time but not the result. To keep that true to the last bit, BLAS and OpenMP run on one
+thread inside a task, wherever it runs: sums over several threads depend on their number.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params
+from threadpoolctl import ThreadpoolController
+
+from randsub._tables import stack_rows, take_rows
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.engines.base import Engine, Learner
+from randsub.engines.members import predict_one
+
+# A task should last long enough for the cost of sending it not to matter.
+SECONDS_PER_TASK = 0.05
+MODELS_PER_SUM = 10
+
+
+@dataclass(frozen=True)
+class Data:
+    """All rows that models are trained on or asked about.
+
+    Parameters
+    ----------
+    X : (n, M)
+        Training rows.
+    X_val : (n_val, M)
+        Where validation rows are found; may be X itself.
+    sample_weight : ndarray of shape (n,) or None
+    fit_params : mapping
+        Metadata for the base model's ``fit``; anything as long as X is sliced along with it.
+    """
+
+    X: Table
+    X_val: Table
+    sample_weight: FloatArray | None
+    fit_params: Mapping[str, Any]
+
+    def part(self, rows: IntArray) -> tuple[Table, FloatArray | None, dict[str, Any]]:
+        """X, weights and metadata of some training rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        params = _check_method_params(self.X, dict(self.fit_params), indices=rows)
+        return take_rows(self.X, rows), weight, params
+
+    def query(self, rows: IntArray, val_rows: IntArray) -> Table:
+        """Held-out rows, then validation rows."""
+        held_out = take_rows(self.X, rows)
+        if len(val_rows) == 0:
+            return held_out
+        return stack_rows(held_out, take_rows(self.X_val, val_rows))
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Models to train on the same rows and to ask about the same rows.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Targets of all training rows.
+    train_rows, query_rows, val_rows : int ndarrays
+    masks : bool ndarray of shape (T, n_columns)
+    seeds : int ndarray of shape (T,)
+    """
+
+    y: Any
+    train_rows: IntArray
+    query_rows: IntArray
+    val_rows: IntArray
+    masks: BoolArray
+    seeds: IntArray
+
+    @property
+    def n_queries(self) -> int:
+        """Number of rows that each model is asked about."""
+        return len(self.query_rows) + len(self.val_rows)
+
+    def pieces(self, size: int) -> Iterator["Assignment"]:
+        """The same in portions of at most ``size`` models."""
+        for start in range(0, len(self.masks), size):
+            stop = start + size
+            yield replace(self, masks=self.masks[start:stop], seeds=self.seeds[start:stop])
+
+
+class Dispatcher:
+    """Runs assignments on as many workers as joblib's configuration allows.
+
+    Parameters
+    ----------
+    engine : Engine
+    data : Data
+    n_jobs : int or None
+    """
+
+    def __init__(self, engine: Engine, data: Data, n_jobs: int | None = None) -> None:
+        self.engine = engine
+        self.data = data
+        self.n_jobs = n_jobs
+        self._seconds_per_model = 0.0
+
+    def predict(self, assignments: Sequence[Assignment]) -> list[FloatArray]:
+        """Predictions (T, n_query + n_val, C) of the models of each assignment."""
+        n_outputs = self.engine.learner.n_outputs
+        return [
+            # An assignment without masks has no pieces, but still a shape.
+            np.concatenate([np.empty((0, work.n_queries, n_outputs)), *pieces])
+            for work, pieces in zip(assignments, self._run(_predict_task, assignments), strict=True)
+        ]
+
+    def fit(self, assignments: Sequence[Assignment]) -> list[list[Any]]:
+        """Fitted models of each assignment."""
+        return [
+            [model for piece in pieces for model in piece]
+            for pieces in self._run(_fit_task, assignments)
+        ]
+
+    def _run(self, task: Callable[..., Any], assignments: Sequence[Assignment]) -> list[list[Any]]:
+        size = self._models_per_task(assignments)
+        tasks = [(a, piece) for a, whole in enumerate(assignments) for piece in whole.pieces(size)]
+        parallel = Parallel(n_jobs=self.n_jobs, prefer=self.engine.prefers)
+        with one_thread():
+            answers = parallel(delayed(task)(self.engine, self.data, piece) for _, piece in tasks)
+        results: list[list[Any]] = [[] for _ in assignments]
+        seconds = 0.0
+        for (a, _), (result, spent) in zip(tasks, answers, strict=True):
+            results[a].append(result)
+            seconds += spent
+        n_models = sum(len(piece.masks) for _, piece in tasks)
+        if n_models:
+            self._seconds_per_model = seconds / n_models
+        return results
+
+    def _models_per_task(self, assignments: Sequence[Assignment]) -> int:
+        largest = max((len(whole.masks) for whole in assignments), default=1)
+        workers = effective_n_jobs(self.n_jobs)
+        if workers == 1:
+            return max(largest, 1)
+        if self._seconds_per_model == 0.0:
+            return max(largest // workers, 1)
+        return int(np.clip(SECONDS_PER_TASK / self._seconds_per_model, 1, max(largest, 1)))
+
+
+def _predict_task(engine: Engine, data: Data, work: Assignment) -> tuple[FloatArray, float]:
+    with one_thread():
+        start = time.perf_counter()
+        X, weight, params = data.part(work.train_rows)
+        X_query = data.query(work.query_rows, work.val_rows)
+        y = work.y[work.train_rows]
+        predictions = engine.predict_many(X, y, work.masks, X_query, work.seeds, weight, params)
+        return predictions, time.perf_counter() - start
+
+
+def _fit_task(engine: Engine, data: Data, work: Assignment) -> tuple[list[Any], float]:
+    with one_thread():
+        start = time.perf_counter()
+        X, weight, params = data.part(work.train_rows)
+        models = engine.fit_many(X, work.y[work.train_rows], work.masks, work.seeds, weight, params)
+        return models, time.perf_counter() - start
+
+
+def average_prediction(
+    learner: Learner,
+    models: Sequence[Any],
+    features: Sequence[IntArray],
+    X: Table,
+    n_jobs: int | None,
+) -> FloatArray:
+    """Mean prediction of fitted models, shape (n, C).
+
+    Members are added up in portions of fixed size, so that the order of the additions, and with it
+    the last bit, is the same for any number of workers.
+    """
+    portions = range(0, len(models), MODELS_PER_SUM)
+    with one_thread():
+        sums = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_sum_task)(
+                learner, models[a : a + MODELS_PER_SUM], features[a : a + MODELS_PER_SUM], X
+            )
+            for a in portions
+        )
+    return np.add.reduce(sums) / len(models)
+
+
+def _sum_task(
+    learner: Learner, models: Sequence[Any], features: Sequence[IntArray], X: Table
+) -> FloatArray:
+    total = np.zeros((X.shape[0], learner.n_outputs))
+    with one_thread():
+        for model, columns in zip(models, features, strict=True):
+            total += predict_one(learner, model, X, columns)
+    return total
+
+
+class _ThreadLimit:
+    """Keeps native thread pools at one thread while anybody in the process needs that.
+
+    BLAS's limit belongs to the process: without counting, the first of two concurrent tasks to end
+    would lift the limit under the other. OpenMP's limit belongs to the calling thread, so every
+    task sets it again.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limiter: Any = None
+        self._controller: ThreadpoolController | None = None
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        with self._lock:
+            if self._controller is None:
+                self._controller = ThreadpoolController()
+            if self._users == 0:
+                self._limiter = self._controller.limit(limits=1, user_api="blas")
+            self._users += 1
+            openmp = self._controller.limit(limits=1, user_api="openmp")
+        try:
+            yield
+        finally:
+            with self._lock:
+                openmp.restore_original_limits()
+                self._users -= 1
+                if self._users == 0:
+                    self._limiter.restore_original_limits()
+
+
+one_thread = _ThreadLimit().hold

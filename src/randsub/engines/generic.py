@@ -1,0 +1,108 @@
+"""The engine for any scikit-learn estimator: clone, slice columns, fit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from randsub._tables import n_rows, take_columns
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.engines.base import Engine, Learner
+from randsub.engines.members import FAILURES, PASS_THROUGH, failed_on, predict_one
+
+
+class GenericEngine(Engine):
+    """Clones and fits the base model on each subset of columns.
+
+    The empty subset, and a training set in which a single class is left, give a constant model:
+    the mean, the majority class, or the class frequencies.
+    """
+
+    @classmethod
+    def is_usable_for(
+        cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
+    ) -> bool:
+        """Any estimator will do."""
+        return True
+
+    def predict_many(
+        self,
+        X_train: Table,
+        y_train: Any,
+        masks: BoolArray,
+        X_query: Table,
+        seeds: IntArray,
+        sample_weight: FloatArray | None = None,
+        fit_params: Mapping[str, Any] | None = None,
+    ) -> FloatArray:
+        """Train and predict one model after the other."""
+        predictions = np.empty((len(masks), n_rows(X_query), self.learner.n_outputs))
+        for t, (mask, seed) in enumerate(zip(masks, seeds, strict=True)):
+            columns = np.flatnonzero(mask)
+            model = self._fit_one(X_train, y_train, columns, seed, sample_weight, fit_params)
+            predictions[t] = predict_one(self.learner, model, X_query, columns)
+        return predictions
+
+    def fit_many(
+        self,
+        X: Table,
+        y: Any,
+        masks: BoolArray,
+        seeds: IntArray,
+        sample_weight: FloatArray | None = None,
+        fit_params: Mapping[str, Any] | None = None,
+    ) -> list[Any]:
+        """Train one model after the other."""
+        return [
+            self._fit_one(X, y, np.flatnonzero(mask), seed, sample_weight, fit_params)
+            for mask, seed in zip(masks, seeds, strict=True)
+        ]
+
+    def _fit_one(
+        self,
+        X: Table,
+        y: Any,
+        columns: IntArray,
+        seed: int,
+        sample_weight: FloatArray | None,
+        fit_params: Mapping[str, Any] | None,
+    ) -> Any:
+        learner = self.learner
+        if len(columns) == 0 or (learner.classes is not None and _one_class(y)):
+            constant = _constant_model(learner)
+            return constant.fit(np.empty((len(y), len(columns))), y, sample_weight=sample_weight)
+        model = clone(learner.estimator)
+        set_seeds(model, seed)
+        params = dict(fit_params or {})
+        if learner.passes_weight and sample_weight is not None:
+            params["sample_weight"] = sample_weight
+        try:
+            return model.fit(take_columns(X, columns), y, **params)
+        except PASS_THROUGH:
+            raise
+        except FAILURES as failure:
+            raise failed_on(learner, failure, columns) from failure
+
+
+def set_seeds(model: Any, seed: int) -> None:
+    """Give every ``random_state`` inside a model, nested ones too, a seed of its own."""
+    names = sorted(
+        name
+        for name in model.get_params(deep=True)
+        if name == "random_state" or name.endswith("__random_state")
+    )
+    if names:
+        draws = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=len(names))
+        model.set_params(**{name: int(draw) for name, draw in zip(names, draws, strict=True)})
+
+
+def _one_class(y: Any) -> bool:
+    return bool((y == y[0]).all())
+
+
+def _constant_model(learner: Learner) -> Any:
+    if learner.classes is None:
+        return DummyRegressor()
+    return DummyClassifier(strategy="prior" if learner.voting == "soft" else "most_frequent")

@@ -1,0 +1,56 @@
+"""One member of an ensemble: asked for its prediction, blamed by name when it fails."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from randsub._tables import n_rows, take_columns
+from randsub._typing import FloatArray, IntArray, Table
+from randsub.engines.base import Learner
+from randsub.exceptions import BaseModelError
+
+# What may go wrong inside someone else's fit or predict is anything at all; what must pass through
+# untouched (an interrupt, a full memory) does not derive from these.
+FAILURES = (Exception,)
+PASS_THROUGH = (MemoryError,)
+
+
+def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> FloatArray:
+    """Prediction of one fitted model, shape (n, C), from the columns that it was trained on."""
+    try:
+        part = take_columns(X, columns)
+        if learner.classes is None:
+            prediction = np.asarray(model.predict(part), dtype=float).reshape(n_rows(X), 1)
+        elif learner.voting == "soft":
+            prediction = _aligned(model.predict_proba(part), model.classes_, learner.classes)
+        else:
+            votes = np.searchsorted(learner.classes, model.predict(part))
+            prediction = np.eye(learner.n_outputs)[votes]
+    except PASS_THROUGH:
+        raise
+    except FAILURES as failure:
+        raise failed_on(learner, failure, columns) from failure
+    if not np.isfinite(prediction).all():
+        reason = "it predicts NaN or infinite values"
+        raise BaseModelError(_short_name(learner), reason, columns.tolist())
+    return prediction
+
+
+def _aligned(
+    probabilities: FloatArray, seen: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]
+) -> FloatArray:
+    """Probabilities in the order of all classes; one that the model has not met has none."""
+    aligned = np.zeros((len(probabilities), len(classes)))
+    aligned[:, np.searchsorted(classes, seen)] = probabilities
+    return aligned
+
+
+def _short_name(learner: Learner) -> str:
+    return " ".join(repr(learner.estimator).split())
+
+
+def failed_on(learner: Learner, failure: Exception, columns: Iterable[int]) -> BaseModelError:
+    """The error that names the subset on which a base model failed."""
+    reason = f"{type(failure).__name__}: {failure}"
+    return BaseModelError(_short_name(learner), reason, [int(j) for j in columns])

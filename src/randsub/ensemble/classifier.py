@@ -1,0 +1,300 @@
+"""PRS for classification."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import ClassifierMixin, is_regressor
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+
+from randsub._typing import FloatArray, IntArray, Table
+from randsub.distributions import SubsetDistribution
+from randsub.engines import Engine, Learner
+from randsub.ensemble.base import BasePRS
+from randsub.losses import Loss
+from randsub.optim import Optimizer
+from randsub.penalties import Penalty
+
+
+class PRSClassifier(ClassifierMixin, BasePRS):
+    """Random-subspace ensemble for classification that learns which features each member sees.
+
+    Each member is a copy of the base model, trained on a random subset of the features; feature j
+    is in the subset with probability ``alpha_[j]``. Alpha minimises the loss of the whole ensemble
+    on held-out samples, by gradient descent, whatever the base model.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The base model, any scikit-learn classifier; a decision tree by default.
+    n_estimators : int, default=100
+        Number of models: in the final ensemble, and in each batch during training.
+    alpha_init : "auto", float or array-like, default="auto"
+        Selection probabilities at the start; "auto" is ``min(0.5, 5 / n_estimators)``, so that
+        each feature is seen by about five models.
+    loss : {"auto", "cross_entropy", "squared_error"} or Loss, default="auto"
+        What is minimised; "auto" is the cross-entropy. The squared error of
+        the shares of votes or of the probabilities is the Brier score.
+    objective : {"ensemble", "members"}, default="ensemble"
+        Whether the loss is that of the averaged prediction or the average of the members' losses.
+    penalty : Penalty, default=None
+        Added to the loss: for example ``ExpectedSize(0.01)`` for sparsity. See
+        :mod:`randsub.penalties`.
+    feature_groups : array-like, list of lists, or dict, default=None
+        Columns that are drawn together with one probability: a label for each column, or lists of
+        columns (by position or name) that belong together.
+    max_iter : int, default=3000
+        Number of epochs; in each, every batch gives one gradient step.
+    learning_rate : float, default=1e-3
+        Step size of the optimiser.
+    n_batches : int, default=10
+        The training samples are dealt into so many batches; each is held out in turn. With fewer
+        samples than batches, each batch is one sample.
+    max_samples : int or float, default=None
+        Largest number of samples (or share of the training samples) that a base model is trained
+        on, that it predicts in a batch, and that it predicts in validation.
+    ess_threshold : float, default=0.9
+        Models are renewed once the effective sample size of some batch falls below this share of
+        ``n_estimators``.
+    refresh : {"fresh", "window", "coupled"}, default="fresh"
+        How they are renewed: all of them with new batches; the oldest of ``n_generations``
+        generations; or only those whose subset a maximal coupling changes.
+    n_generations : int, default=10
+        Number of generations with ``refresh="window"``.
+    n_revivals : int, default=0
+        How often, at equal intervals, training starts again from the best alpha with dropped
+        features raised to ``revival_level``. With ``n_iter_no_change``, a plateau brings the next
+        revival forward.
+    revival_level : float, default=0.02
+        Probability to which dropped features are raised.
+    baseline : {"weighted", "paper", "none"} or None, default="weighted"
+        Variance reduction of the gradient: the optimal baseline estimated with or without
+        importance weights, or none.
+    self_normalize : bool, default=True
+        Whether importance weights are divided by their sum, or by ``n_estimators``.
+    voting : {"auto", "soft", "hard"}, default="auto"
+        Whether members give probabilities or one vote; "auto" is "soft" where the base model has
+        ``predict_proba``, else "hard".
+    validation_fraction : float, default=0.2
+        Share of the samples that is set aside to choose the best alpha; the final ensemble is
+        trained on all of them. Ignored when ``fit`` is given validation data. None chooses the
+        best alpha by the objective on the held-out batches.
+    n_iter_no_change : int, default=None
+        Stop after so many epochs in which the validation objective did not improve by ``tol``.
+    tol : float, default=1e-4
+        The least improvement that counts.
+    standardize : bool, default=True
+        Scale dense numeric columns to mean 0 and deviation 1, by the training samples. Sparse
+        data is scaled without centring; non-numeric columns of a frame are left alone.
+    distribution : "auto" or SubsetDistribution, default="auto"
+        How subsets are drawn; "auto" flips one coin for each column or group.
+    optimizer : {"adam", "gradient_descent"} or Optimizer, default="adam"
+        How alpha moves. An object brings its own learning rate.
+    engine : {"auto", "generic"} or subclass of Engine, default="auto"
+        How many models are trained at once; "auto" takes the fastest engine that reproduces the
+        base model exactly.
+    n_jobs : int, default=None
+        Number of workers. The result is the same for any number and any joblib backend.
+    random_state : int, RandomState instance or None, default=None
+        Fix it to get the same result, bit for bit, at every call.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_features,)
+        Probability with which a member of the ensemble sees each feature.
+    feature_importances_ : ndarray of shape (n_features,)
+        The same.
+    expected_size_ : float
+        Number of columns that a member sees on average.
+    group_alpha_ : ndarray of shape (n_groups,)
+        One alpha for each group; only with ``feature_groups``.
+    feature_groups_ : int ndarray of shape (n_features,)
+        Group of each column; only with ``feature_groups``.
+    estimator_ : estimator
+        The base model, unfitted.
+    estimators_ : list of estimators
+        The fitted members. One that sees no column is a constant model.
+    estimators_features_ : list of int ndarrays
+        Columns that each member sees.
+    history_ : pandas.DataFrame
+        One row an epoch: objective on the held-out batches and on validation, smallest effective
+        sample size, expected size, whether models were renewed or features revived before the
+        epoch, and base models trained so far.
+    n_iter_ : int
+        Epochs run.
+    best_iter_ : int
+        Epoch of the lowest validation objective, whose alpha is kept.
+    stop_reason_ : str
+        Why training ended.
+    n_models_trained_ : int
+        Base models trained in all, the final ensemble included.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features; only where X has names that are all strings.
+
+    See Also
+    --------
+    PRSRegressor : The same for regression.
+
+    References
+    ----------
+    V. A. Huynh-Thu and P. Geurts, "Optimizing model-agnostic random subspace ensembles", Machine
+    Learning, 2024.
+
+    Examples
+    --------
+    >>> from randsub import PRSClassifier
+    >>> from randsub.datasets import make_hypercube
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y, relevant = make_hypercube(n_samples=300, n_irrelevant=15, random_state=1)
+    >>> model = PRSClassifier(KNeighborsClassifier(), n_estimators=50, max_iter=60,
+    ...                       learning_rate=0.01, random_state=0).fit(X[:200], y[:200])
+    >>> bool(model.alpha_[relevant].mean() > 2 * model.alpha_.mean())
+    True
+    >>> bool(model.score(X[200:], y[200:]) > 0.8)
+    True
+    """
+
+    _task: ClassVar[Literal["regression", "classification"]] = "classification"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BasePRS._parameter_constraints,
+        "voting": [StrOptions({"auto", "soft", "hard"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 100,
+        alpha_init: Any = "auto",
+        loss: str | Loss = "auto",
+        objective: Literal["ensemble", "members"] = "ensemble",
+        penalty: Penalty | None = None,
+        feature_groups: Any = None,
+        max_iter: int = 3000,
+        learning_rate: float = 1e-3,
+        n_batches: int = 10,
+        max_samples: float | None = None,
+        ess_threshold: float = 0.9,
+        refresh: Literal["fresh", "window", "coupled"] = "fresh",
+        n_generations: int = 10,
+        n_revivals: int = 0,
+        revival_level: float = 0.02,
+        baseline: Literal["weighted", "paper", "none"] | None = "weighted",
+        self_normalize: bool = True,
+        voting: Literal["auto", "soft", "hard"] = "auto",
+        validation_fraction: float | None = 0.2,
+        n_iter_no_change: int | None = None,
+        tol: float = 1e-4,
+        standardize: bool = True,
+        distribution: Literal["auto"] | SubsetDistribution = "auto",
+        optimizer: str | Optimizer = "adam",
+        engine: str | type[Engine] = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            alpha_init=alpha_init,
+            loss=loss,
+            objective=objective,
+            penalty=penalty,
+            feature_groups=feature_groups,
+            max_iter=max_iter,
+            learning_rate=learning_rate,
+            n_batches=n_batches,
+            max_samples=max_samples,
+            ess_threshold=ess_threshold,
+            refresh=refresh,
+            n_generations=n_generations,
+            n_revivals=n_revivals,
+            revival_level=revival_level,
+            baseline=baseline,
+            self_normalize=self_normalize,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            standardize=standardize,
+            distribution=distribution,
+            optimizer=optimizer,
+            engine=engine,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.voting = voting
+
+    def _default_estimator(self) -> Any:
+        return DecisionTreeClassifier()
+
+    def _check_base(self, base: Any) -> None:
+        if is_regressor(base):
+            raise ValueError(
+                f"PRSClassifier needs a classifier as base model, got the regressor {base!r}. "
+                "Use PRSRegressor, or a classifier."
+            )
+        if self.voting == "soft" and not hasattr(base, "predict_proba"):
+            raise ValueError(
+                f"voting='soft' needs a base model with predict_proba, which {base!r} lacks. "
+                "Use voting='hard' or 'auto', or a base model that gives probabilities."
+            )
+
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        present = np.unique(y[rows])
+        if len(present) < 2:
+            raise ValueError(
+                "PRSClassifier needs samples of at least 2 classes, but the data contains only "
+                f"one class: {present.tolist()[0]!r}."
+            )
+
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        unknown = np.setdiff1d(y[rows], self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y_val contains the classes {unknown.tolist()}, which are not in y: "
+                f"{self.classes_.tolist()}."
+            )
+        codes = np.searchsorted(self.classes_, y)
+        return np.eye(len(self.classes_))[codes], codes
+
+    def _learner(self, base: Any, passes_weight: bool) -> Learner:
+        soft = self.voting != "hard" and hasattr(base, "predict_proba")
+        return Learner(base, self.classes_, "soft" if soft else "hard", passes_weight)
+
+    def predict_proba(self, X: Table) -> FloatArray:
+        """Average probabilities of the members, or their shares of votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._average(X)
+
+    def predict(self, X: Table) -> Any:
+        """The class with the highest average probability or the most votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]

@@ -1,0 +1,78 @@
+"""From what a user says about groups of columns to one group number a column."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from randsub._typing import IntArray
+
+
+def resolve_groups(feature_groups: Any, n_features: int, names: Sequence[str]) -> IntArray:
+    """Number the groups of columns 0, 1, ... in the order in which they appear in X.
+
+    Parameters
+    ----------
+    feature_groups : array-like, list of lists, or mapping
+        One label a column; or lists of columns, by position or name, that belong together, with
+        or without a name for each list. Columns in no list stand alone.
+    n_features : int
+    names : sequence of str
+        Names of the columns; may be empty.
+
+    Returns
+    -------
+    groups : int ndarray of shape (n_features,)
+    """
+    if isinstance(feature_groups, Mapping):
+        labels = _from_lists(feature_groups.values(), n_features, names)
+    else:
+        entries = list(feature_groups)
+        if entries and all(isinstance(e, list | tuple | np.ndarray | range) for e in entries):
+            labels = _from_lists(entries, n_features, names)
+        else:
+            labels = _from_labels(entries, n_features)
+    number: dict[Hashable, int] = {}
+    return np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.intp)
+
+
+def _from_labels(labels: list[Any], n_features: int) -> list[Hashable]:
+    if len(labels) != n_features:
+        raise ValueError(
+            f"feature_groups has {len(labels)} labels, but X has {n_features} columns. Give one "
+            "label for each column, or a list of lists of columns that belong together."
+        )
+    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+
+
+def _from_lists(
+    lists: Iterable[Iterable[Any]], n_features: int, names: Sequence[str]
+) -> list[Hashable]:
+    position = {name: j for j, name in enumerate(names)}
+    labels: list[Hashable] = [("alone", j) for j in range(n_features)]
+    taken: set[int] = set()
+    for g, columns in enumerate(lists):
+        for column in columns:
+            j = _position(column, n_features, position)
+            if j in taken:
+                raise ValueError(
+                    f"feature_groups lists column {column!r} more than once; a column belongs to "
+                    "one group."
+                )
+            taken.add(j)
+            labels[j] = ("group", g)
+    return labels
+
+
+def _position(column: Any, n_features: int, position: Mapping[str, int]) -> int:
+    if isinstance(column, str):
+        if column not in position:
+            known = "X has no column names" if not position else f"X has {list(position)[:10]}"
+            raise ValueError(f"feature_groups names the column {column!r}, but {known}.")
+        return position[column]
+    if isinstance(column, int | np.integer) and -n_features <= column < n_features:
+        return int(column) % n_features
+    raise ValueError(
+        f"feature_groups names the column {column!r}, but columns are numbered 0 to "
+        f"{n_features - 1}."
+    )

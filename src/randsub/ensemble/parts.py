@@ -1,0 +1,116 @@
+"""From the names that a user writes to the parts of the method."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from randsub._typing import FloatArray, Table
+from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
+from randsub.engines import Engine, GenericEngine
+from randsub.ensemble.groups import resolve_groups
+from randsub.losses import CrossEntropy, Huber, Loss, PoissonDeviance, SquaredError
+from randsub.optim import Optimizer, ProjectedAdam, ProjectedGradientDescent
+from randsub.penalties import Penalty
+
+LOSSES: Mapping[str, Callable[[], Loss]] = {
+    "squared_error": SquaredError,
+    "huber": Huber,
+    "poisson": PoissonDeviance,
+    "cross_entropy": CrossEntropy,
+}
+OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
+    "adam": ProjectedAdam,
+    "gradient_descent": ProjectedGradientDescent,
+}
+# In the order in which they are tried; the last one takes anything.
+ENGINES: Mapping[str, type[Engine]] = {"generic": GenericEngine}
+
+
+def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:
+    """The loss, checked against the task and the targets (n, C)."""
+    if isinstance(loss, str):
+        chosen = LOSSES[{"regression": "squared_error", "classification": "cross_entropy"}[task]]()
+        if loss != "auto":
+            chosen = LOSSES[loss]()
+    else:
+        chosen = loss
+    if task not in chosen.tasks:
+        usable = [name for name, make in LOSSES.items() if task in make().tasks]
+        raise ValueError(f"loss={loss!r} is not for {task}; use one of {usable}.")
+    chosen.check(y)
+    return chosen.for_ensemble(n_masks)
+
+
+def choose_optimizer(optimizer: str | Optimizer, learning_rate: float) -> Optimizer:
+    """The optimiser; one that is given as an object has its own learning rate."""
+    if isinstance(optimizer, str):
+        return OPTIMIZERS[optimizer](learning_rate)
+    optimizer.check()
+    return optimizer
+
+
+def choose_distribution(
+    distribution: str | SubsetDistribution,
+    feature_groups: Any,
+    n_features: int,
+    names: Sequence[str],
+) -> SubsetDistribution:
+    """One coin for each column, or for each group of columns."""
+    if isinstance(distribution, str):
+        if feature_groups is None:
+            return Bernoulli(n_features)
+        return GroupedBernoulli(resolve_groups(feature_groups, n_features, names))
+    if feature_groups is not None:
+        raise ValueError(
+            "feature_groups and distribution both say what is drawn together; give one of them."
+        )
+    if distribution.n_columns != n_features:
+        raise ValueError(
+            f"distribution is for {distribution.n_columns} columns, but X has {n_features}."
+        )
+    return distribution
+
+
+def check_penalty(penalty: Penalty | None, n_parameters: int) -> Penalty | None:
+    """The penalty, if its own parameters are usable."""
+    if penalty is not None:
+        penalty.check(n_parameters)
+    return penalty
+
+
+def initial_theta(alpha_init: Any, n_masks: int, n_parameters: int) -> FloatArray:
+    """Where alpha starts, shape (1, n_parameters)."""
+    if isinstance(alpha_init, str):
+        alpha_init = min(0.5, 5.0 / n_masks)
+    theta = np.asarray(alpha_init, dtype=float)
+    if theta.ndim and theta.shape != (n_parameters,):
+        raise ValueError(
+            f"alpha_init must be a number or have one entry for each of the {n_parameters} "
+            f"features or groups, got an array of shape {theta.shape}."
+        )
+    if not ((theta >= 0.0) & (theta <= 1.0)).all() or not theta.any():
+        raise ValueError(
+            "alpha_init must hold probabilities in [0, 1], not all of them 0, got values from "
+            f"{theta.min():g} to {theta.max():g}."
+        )
+    return np.broadcast_to(theta, (1, n_parameters)).copy()
+
+
+def choose_engine(
+    engine: str | type[Engine], estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
+) -> type[Engine]:
+    """The first engine that reproduces this estimator on this data, or the one asked for."""
+    if engine == "auto":
+        return next(e for e in ENGINES.values() if e.is_usable_for(estimator, X, y, sample_weight))
+    chosen = ENGINES[engine] if isinstance(engine, str) else engine
+    if not (isinstance(chosen, type) and issubclass(chosen, Engine)):
+        raise TypeError(
+            f"engine must be 'auto', one of {list(ENGINES)}, or a subclass of "
+            f"randsub.engines.Engine, got {engine!r}."
+        )
+    if not chosen.is_usable_for(estimator, X, y, sample_weight):
+        raise ValueError(
+            f"engine={engine!r} cannot train {estimator!r} on this data; use engine='auto'."
+        )
+    return chosen

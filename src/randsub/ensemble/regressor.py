@@ -1,0 +1,186 @@
+"""PRS for regression."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import RegressorMixin, is_classifier
+from sklearn.tree import DecisionTreeRegressor
+
+from randsub._typing import FloatArray, IntArray, Table
+from randsub.engines import Learner
+from randsub.ensemble.base import BasePRS
+
+
+class PRSRegressor(RegressorMixin, BasePRS):
+    """Random-subspace ensemble for regression that learns which features each member should see.
+
+    Each member is a copy of the base model, trained on a random subset of the features; feature j
+    is in the subset with probability ``alpha_[j]``. Alpha minimises the loss of the whole ensemble
+    on held-out samples, by gradient descent, whatever the base model.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The base model, any scikit-learn regressor; a decision tree by default.
+    n_estimators : int, default=100
+        Number of models: in the final ensemble, and in each batch during training.
+    alpha_init : "auto", float or array-like, default="auto"
+        Selection probabilities at the start; "auto" is ``min(0.5, 5 / n_estimators)``, so that
+        each feature is seen by about five models.
+    loss : {"auto", "squared_error", "huber", "poisson"} or Loss, default="auto"
+        What is minimised; "auto" is the squared error. Targets are centred and scaled by
+        their mean and deviation first (divided by their mean for "poisson"), so that penalties
+        and tolerances do not depend on units.
+    objective : {"ensemble", "members"}, default="ensemble"
+        Whether the loss is that of the averaged prediction or the average of the members' losses.
+    penalty : Penalty, default=None
+        Added to the loss: for example ``ExpectedSize(0.01)`` for sparsity. See
+        :mod:`randsub.penalties`.
+    feature_groups : array-like, list of lists, or dict, default=None
+        Columns that are drawn together with one probability: a label for each column, or lists of
+        columns (by position or name) that belong together.
+    max_iter : int, default=3000
+        Number of epochs; in each, every batch gives one gradient step.
+    learning_rate : float, default=1e-3
+        Step size of the optimiser.
+    n_batches : int, default=10
+        The training samples are dealt into so many batches; each is held out in turn. With fewer
+        samples than batches, each batch is one sample.
+    max_samples : int or float, default=None
+        Largest number of samples (or share of the training samples) that a base model is trained
+        on, that it predicts in a batch, and that it predicts in validation.
+    ess_threshold : float, default=0.9
+        Models are renewed once the effective sample size of some batch falls below this share of
+        ``n_estimators``.
+    refresh : {"fresh", "window", "coupled"}, default="fresh"
+        How they are renewed: all of them with new batches; the oldest of ``n_generations``
+        generations; or only those whose subset a maximal coupling changes.
+    n_generations : int, default=10
+        Number of generations with ``refresh="window"``.
+    n_revivals : int, default=0
+        How often, at equal intervals, training starts again from the best alpha with dropped
+        features raised to ``revival_level``. With ``n_iter_no_change``, a plateau brings the next
+        revival forward.
+    revival_level : float, default=0.02
+        Probability to which dropped features are raised.
+    baseline : {"weighted", "paper", "none"} or None, default="weighted"
+        Variance reduction of the gradient: the optimal baseline estimated with or without
+        importance weights, or none.
+    self_normalize : bool, default=True
+        Whether importance weights are divided by their sum, or by ``n_estimators``.
+    validation_fraction : float, default=0.2
+        Share of the samples that is set aside to choose the best alpha; the final ensemble is
+        trained on all of them. Ignored when ``fit`` is given validation data. None chooses the
+        best alpha by the objective on the held-out batches.
+    n_iter_no_change : int, default=None
+        Stop after so many epochs in which the validation objective did not improve by ``tol``.
+    tol : float, default=1e-4
+        The least improvement that counts.
+    standardize : bool, default=True
+        Scale dense numeric columns to mean 0 and deviation 1, by the training samples. Sparse
+        data is scaled without centring; non-numeric columns of a frame are left alone.
+    distribution : "auto" or SubsetDistribution, default="auto"
+        How subsets are drawn; "auto" flips one coin for each column or group.
+    optimizer : {"adam", "gradient_descent"} or Optimizer, default="adam"
+        How alpha moves. An object brings its own learning rate.
+    engine : {"auto", "generic"} or subclass of Engine, default="auto"
+        How many models are trained at once; "auto" takes the fastest engine that reproduces the
+        base model exactly.
+    n_jobs : int, default=None
+        Number of workers. The result is the same for any number and any joblib backend.
+    random_state : int, RandomState instance or None, default=None
+        Fix it to get the same result, bit for bit, at every call.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_features,)
+        Probability with which a member of the ensemble sees each feature.
+    feature_importances_ : ndarray of shape (n_features,)
+        The same.
+    expected_size_ : float
+        Number of columns that a member sees on average.
+    group_alpha_ : ndarray of shape (n_groups,)
+        One alpha for each group; only with ``feature_groups``.
+    feature_groups_ : int ndarray of shape (n_features,)
+        Group of each column; only with ``feature_groups``.
+    estimator_ : estimator
+        The base model, unfitted.
+    estimators_ : list of estimators
+        The fitted members. One that sees no column is a constant model.
+    estimators_features_ : list of int ndarrays
+        Columns that each member sees.
+    history_ : pandas.DataFrame
+        One row an epoch: objective on the held-out batches and on validation, smallest effective
+        sample size, expected size, whether models were renewed or features revived before the
+        epoch, and base models trained so far.
+    n_iter_ : int
+        Epochs run.
+    best_iter_ : int
+        Epoch of the lowest validation objective, whose alpha is kept.
+    stop_reason_ : str
+        Why training ended.
+    n_models_trained_ : int
+        Base models trained in all, the final ensemble included.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features; only where X has names that are all strings.
+
+    See Also
+    --------
+    PRSClassifier : The same for classification.
+
+    References
+    ----------
+    V. A. Huynh-Thu and P. Geurts, "Optimizing model-agnostic random subspace ensembles", Machine
+    Learning, 2024.
+
+    Examples
+    --------
+    >>> from randsub import PRSRegressor
+    >>> from randsub.datasets import make_friedman
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> X, y, relevant = make_friedman(n_samples=300, n_irrelevant=15, random_state=0)
+    >>> model = PRSRegressor(KNeighborsRegressor(), n_estimators=50, max_iter=60,
+    ...                      learning_rate=0.01, random_state=0).fit(X[:200], y[:200])
+    >>> sorted(model.alpha_.argsort()[-5:].tolist()) == sorted(relevant.tolist())
+    True
+    >>> bool(model.score(X[200:], y[200:]) > 0.7)
+    True
+    """
+
+    _task: ClassVar[Literal["regression", "classification"]] = "regression"
+
+    def _default_estimator(self) -> Any:
+        return DecisionTreeRegressor()
+
+    def _check_base(self, base: Any) -> None:
+        if is_classifier(base):
+            raise ValueError(
+                f"PRSRegressor needs a regressor as base model, got the classifier {base!r}. "
+                "Use PRSClassifier, or a regressor."
+            )
+
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        """Any numbers will do; a loss may ask for more."""
+
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        return np.asarray(y, dtype=float)[:, np.newaxis], None
+
+    def _learner(self, base: Any, passes_weight: bool) -> Learner:
+        return Learner(base, passes_weight=passes_weight)
+
+    def predict(self, X: Table) -> FloatArray:
+        """Average prediction of the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self._average(X)[:, 0]

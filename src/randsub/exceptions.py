@@ -1,0 +1,69 @@
+"""The errors and warnings of randsub."""
+
+from collections.abc import Sequence
+
+
+class RandsubWarning(UserWarning):
+    """Base class of the warnings that randsub issues."""
+
+
+class InterruptedFitWarning(RandsubWarning):
+    """A fit was stopped by Ctrl-C; the best alpha found so far is kept."""
+
+
+class NoFeatureLeftWarning(RandsubWarning):
+    """Every selection probability reached 0 without a penalty that asks for it."""
+
+
+class BaseModelError(RuntimeError):
+    """A base model could not be trained, or predicted something unusable.
+
+    Parameters
+    ----------
+    model : str
+        The base model, as it prints.
+    reason : str
+        What went wrong, in the words of the base model where it has some.
+    features : sequence of int
+        Columns of the subset on which it happened.
+    names : sequence of str, default=()
+        Names of these columns, where the data has names.
+    epoch : int or None, default=None
+        The epoch during which it happened; 0 is the start, None the final ensemble.
+    """
+
+    SHOWN = 20
+
+    def __init__(
+        self,
+        model: str,
+        reason: str,
+        features: Sequence[int],
+        names: Sequence[str] = (),
+        epoch: int | None = None,
+    ) -> None:
+        # All of it goes into args, so that the error survives the way back from a worker process.
+        super().__init__(model, reason, tuple(features), tuple(names), epoch)
+        self.model = model
+        self.reason = reason
+        self.features = tuple(features)
+        self.names = tuple(names)
+        self.epoch = epoch
+
+    def located(self, names: Sequence[str], epoch: int | None) -> "BaseModelError":
+        """The same error with the names of the features and the epoch filled in."""
+        chosen = [str(names[j]) for j in self.features] if len(names) else []
+        return BaseModelError(self.model, self.reason, self.features, chosen, epoch)
+
+    def __str__(self) -> str:
+        when = "in the final ensemble" if self.epoch is None else f"at epoch {self.epoch}"
+        shown = [repr(name) for name in self.names] or [str(j) for j in self.features]
+        listed = ", ".join(shown[: self.SHOWN])
+        if len(shown) > self.SHOWN:
+            listed += f", ... ({len(shown) - self.SHOWN} more)"
+        return (
+            f"The base model {self.model} failed {when} on the subset of {len(self.features)} "
+            f"feature(s) [{listed}]: {self.reason}. Every member of the ensemble must be able to "
+            "learn from any subset of the columns; wrap the base model in a pipeline that copes "
+            "with this one, or group columns that belong together with feature_groups."
+        )

@@ -1,0 +1,71 @@
+"""Importance weights: models trained for an earlier theta, used for the present one.
+
+All of it happens in log space. With M features a ratio of probabilities is a product of M factors,
+and overflows long before the effective sample size says that it should not be used.
+"""
+
+import numpy as np
+from scipy.special import logsumexp
+
+from randsub._typing import FloatArray, Masks
+from randsub.distributions.base import SubsetDistribution
+
+# exp of twice this is still finite, so squares of weights are too.
+LARGEST_LOG_WEIGHT = 300.0
+
+
+def log_weights(
+    distribution: SubsetDistribution, masks: Masks, theta: FloatArray, log_q: FloatArray
+) -> FloatArray:
+    """``log p(z_t | theta) - log q(z_t)`` for each mask, shape (T,)."""
+    return distribution.log_prob(masks, theta) - log_q
+
+
+def importance_weights(log_w: FloatArray, *, self_normalize: bool = True) -> FloatArray:
+    """Weights ``w_t / W`` with which models are averaged, shape (T,).
+
+    Parameters
+    ----------
+    log_w : ndarray of shape (T,)
+    self_normalize : bool, default=True
+        W is the sum of the weights, so that they add up to 1 and constants are reproduced; else
+        W is T, as in the paper, which is unbiased but not equivariant to shifts.
+    """
+    if self_normalize:
+        w = _relative(log_w)
+        return w / w.sum()
+    return np.exp(np.clip(log_w, -LARGEST_LOG_WEIGHT, LARGEST_LOG_WEIGHT)) / len(log_w)
+
+
+def effective_sample_size(log_w: FloatArray) -> float:
+    """``(sum w) ** 2 / sum w ** 2``: how many equally weighted models are worth as much."""
+    w = _relative(log_w)
+    return float(w.sum() ** 2 / (w @ w))
+
+
+def mixture_log_prob(
+    distribution: SubsetDistribution,
+    masks: Masks,
+    thetas: FloatArray,
+    shares: FloatArray,
+) -> FloatArray:
+    """``log sum_g share_g p(z_t | theta_g)``: the law of masks that came from several thetas.
+
+    Parameters
+    ----------
+    distribution : SubsetDistribution
+    masks : (T, M)
+    thetas : ndarray of shape (G, M)
+    shares : ndarray of shape (G,)
+        Share of the masks that each theta brought; adds up to 1.
+
+    Returns
+    -------
+    log_q : ndarray of shape (T,)
+    """
+    logs = np.stack([distribution.log_prob(masks, theta) for theta in thetas])
+    return logsumexp(logs, axis=0, b=shares[:, np.newaxis])
+
+
+def _relative(log_w: FloatArray) -> FloatArray:
+    return np.exp(np.maximum(log_w - log_w.max(), -LARGEST_LOG_WEIGHT))

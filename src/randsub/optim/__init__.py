@@ -1,0 +1,7 @@
+"""How theta moves: optimisers as pure ``init`` and ``update``."""
+
+from randsub.optim.adam import AdamState, ProjectedAdam
+from randsub.optim.base import Optimizer
+from randsub.optim.descent import DescentState, ProjectedGradientDescent
+
+__all__ = ["AdamState", "DescentState", "Optimizer", "ProjectedAdam", "ProjectedGradientDescent"]

@@ -1,0 +1,75 @@
+"""The protocol of an optimiser."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from randsub._typing import BoolArray, FloatArray
+
+Projection: TypeAlias = Callable[[FloatArray], FloatArray]
+# A NamedTuple of arrays whose first axis is the task.
+OptimizerState: TypeAlias = Any
+
+
+class Optimizer(BaseEstimator, ABC):
+    """Two pure functions: what to remember at the start, and one step.
+
+    The memory is a NamedTuple of arrays whose first axis is the task, so that the memory of one
+    task can be renewed without touching the others (:meth:`restart`).
+    """
+
+    @abstractmethod
+    def init(self, theta: FloatArray) -> OptimizerState:
+        """Memory before the first step, for theta of shape (P, M)."""
+
+    @abstractmethod
+    def update(
+        self,
+        gradient: FloatArray,
+        state: OptimizerState,
+        theta: FloatArray,
+        project: Projection,
+    ) -> tuple[FloatArray, OptimizerState]:
+        """One step.
+
+        Parameters
+        ----------
+        gradient : ndarray of shape (P, M)
+        state : NamedTuple of arrays
+        theta : ndarray of shape (P, M)
+        project : callable
+            Maps theta to the nearest point of its domain, elementwise.
+
+        Returns
+        -------
+        theta, state
+            New objects; the arguments are left as they were.
+        """
+
+    def check(self) -> None:
+        """Raise a ValueError where the optimiser's own parameters are not usable."""
+
+    def restart(self, state: OptimizerState, theta: FloatArray, tasks: BoolArray) -> OptimizerState:
+        """The memory with that of some tasks, a boolean mask of shape (P,), as at the start."""
+        return type(state)(
+            *(
+                np.where(tasks.reshape((-1,) + (1,) * (old.ndim - 1)), new, old)
+                for old, new in zip(state, self.init(theta), strict=True)
+            )
+        )
+
+
+def projected(gradient: FloatArray, theta: FloatArray, project: Projection) -> FloatArray:
+    """The gradient without the entries along which a step would leave the domain."""
+    return np.where(project(theta - gradient) != theta, gradient, 0.0)
+
+
+def check_learning_rate(owner: Optimizer, learning_rate: float) -> None:
+    """A learning rate is a finite positive number."""
+    if not (np.isfinite(learning_rate) and learning_rate > 0.0):
+        raise ValueError(
+            f"{type(owner).__name__} needs a finite learning_rate > 0, got {learning_rate!r}."
+        )

@@ -1,0 +1,40 @@
+"""Plain projected gradient descent."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from randsub._typing import FloatArray, IntArray
+from randsub.optim.base import Optimizer, Projection, check_learning_rate
+
+
+class DescentState(NamedTuple):
+    """Steps taken so far, shape (P,)."""
+
+    steps: IntArray
+
+
+class ProjectedGradientDescent(Optimizer):
+    """``theta <- project(theta - learning_rate * gradient)``.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1e-3
+    """
+
+    def __init__(self, learning_rate: float = 1e-3) -> None:
+        self.learning_rate = learning_rate
+
+    def check(self) -> None:
+        """The learning rate must be usable."""
+        check_learning_rate(self, self.learning_rate)
+
+    def init(self, theta: FloatArray) -> DescentState:
+        """Nothing but a count."""
+        return DescentState(np.zeros(len(theta), dtype=np.int64))
+
+    def update(
+        self, gradient: FloatArray, state: DescentState, theta: FloatArray, project: Projection
+    ) -> tuple[FloatArray, DescentState]:
+        """One step against the gradient."""
+        return project(theta - self.learning_rate * gradient), DescentState(state.steps + 1)

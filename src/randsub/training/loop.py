@@ -1,0 +1,287 @@
+"""Epochs, validation, revival, stopping.
+
+One epoch, in order: renew the rounds that are due; one step of the optimiser for each batch; the
+objective on the held-out rows and on validation; keep theta if it is the best so far; test the
+effective sample size of every round and note which tasks are due for a refresh.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from randsub._typing import FloatArray
+from randsub.exceptions import BaseModelError, InterruptedFitWarning, NoFeatureLeftWarning
+from randsub.gradients.score import score_gradient
+from randsub.gradients.weights import effective_sample_size, importance_weights
+from randsub.training.callbacks import Callback
+from randsub.training.objective import OBJECTIVES
+from randsub.training.problem import Problem, Settings
+from randsub.training.refresh import WAYS, fresh
+from randsub.training.rounds import Plan, Round, carry_out
+from randsub.training.state import Due, EpochRecord, TrainingState
+
+
+def start(
+    problem: Problem, settings: Settings, theta: FloatArray, rng: np.random.Generator
+) -> TrainingState:
+    """Train the first rounds.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings
+    theta : ndarray of shape (P, M)
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    state : TrainingState
+        Before the first epoch.
+    """
+    theta = problem.distribution.project(np.array(theta, dtype=float))
+    state = TrainingState(
+        epoch=0,
+        theta=theta,
+        optimizer=problem.optimizer.init(theta),
+        rounds=((),) * problem.n_tasks,
+        due=np.full(problem.n_tasks, Due.FRESH),
+        generator=rng.bit_generator.state,
+        history=(),
+        best_theta=theta,
+        best_objective=np.inf,
+        best_epoch=0,
+        mark_objective=np.inf,
+        mark_epoch=0,
+        n_models_trained=0,
+        n_revived=0,
+    )
+    return _renewed(problem, settings, state, epoch=0)
+
+
+def train(
+    problem: Problem,
+    settings: Settings,
+    state: TrainingState,
+    callbacks: Sequence[Callback] = (),
+) -> TrainingState:
+    """Run epochs until the end, a plateau, a callback's wish, or Ctrl-C.
+
+    Returns
+    -------
+    state : TrainingState
+        After the last whole epoch.
+    """
+    state = replace(state, stopped=None)
+    try:
+        for callback in callbacks:
+            callback.on_start(settings, state)
+        while (reason := _reason_to_stop(problem, settings, state)) is None:
+            state = _epoch(problem, settings, state)
+            # All of them look before any of them may stop the loop.
+            if any([callback.on_epoch_end(state) for callback in callbacks]):
+                reason = "a callback asked to stop"
+                break
+        return replace(state, stopped=reason)
+    except KeyboardInterrupt:
+        if state.epoch == 0:
+            raise
+        warnings.warn(
+            f"Training was interrupted after epoch {state.epoch} of {settings.max_iter}; the best "
+            f"alpha so far, of epoch {state.best_epoch}, is kept.",
+            InterruptedFitWarning,
+            stacklevel=2,
+        )
+        return replace(state, stopped="interrupted")
+    finally:
+        for callback in callbacks:
+            callback.on_end(state)
+
+
+def _reason_to_stop(problem: Problem, settings: Settings, state: TrainingState) -> str | None:
+    if state.epoch >= settings.max_iter:
+        return "all epochs done"
+    if state.n_revived < settings.n_revivals:
+        return None
+    if _on_plateau(settings, state):
+        return f"no improvement in {settings.n_iter_no_change} epochs"
+    if not state.theta.any() and (state.due == Due.NOTHING).all():
+        # Nothing is ever drawn again, so nothing can move.
+        return "no feature is left"
+    return None
+
+
+def _on_plateau(settings: Settings, state: TrainingState) -> bool:
+    patience = settings.n_iter_no_change
+    return patience is not None and state.epoch - state.mark_epoch >= patience
+
+
+def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
+    former = state
+    if _revival_due(settings, state):
+        state = _revived(problem, settings, state)
+    state = _renewed(problem, settings, state, epoch=state.epoch + 1)
+    state = _stepped(problem, settings, state)
+    objective, validation, ess = _evaluated(problem, settings, state)
+    record = EpochRecord(
+        objective=objective,
+        validation_objective=validation,
+        min_ess=float(ess.min()),
+        expected_size=float(np.mean([problem.distribution.expected_size(t) for t in state.theta])),
+        refreshed=state.n_models_trained > former.n_models_trained,
+        revived=state.n_revived > former.n_revived,
+        n_models_trained=state.n_models_trained,
+    )
+    epoch = state.epoch + 1
+    state = replace(state, epoch=epoch, history=(*state.history, record))
+    if validation < state.best_objective:
+        state = replace(state, best_theta=state.theta, best_objective=validation, best_epoch=epoch)
+    if validation < state.mark_objective - settings.tol or not np.isfinite(state.mark_objective):
+        state = replace(state, mark_objective=validation, mark_epoch=epoch)
+    worn = ess < settings.ess_threshold * settings.n_masks
+    state = replace(state, due=np.where(worn, Due.REFRESH, Due.NOTHING))
+    return _refilled(problem, settings, state)
+
+
+def _revival_due(settings: Settings, state: TrainingState) -> bool:
+    epoch = settings.revival_epoch(state.n_revived)
+    return epoch is not None and (state.epoch >= epoch or _on_plateau(settings, state))
+
+
+def _revived(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
+    """Start again from the best theta, with every entry that fell below a level raised to it."""
+    theta = problem.distribution.project(np.maximum(state.best_theta, settings.revival_level))
+    return replace(
+        state,
+        theta=theta,
+        optimizer=problem.optimizer.init(theta),
+        due=np.full(problem.n_tasks, Due.FRESH),
+        n_revived=state.n_revived + 1,
+        mark_objective=np.inf,
+        mark_epoch=state.epoch,
+    )
+
+
+def _refilled(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
+    """Restart tasks that have lost all their features where no penalty asked for that."""
+    empty = np.all(state.theta == 0.0, axis=1)
+    if problem.penalty is not None or not empty.any():
+        return state
+    level = 1.0 / settings.n_masks
+    warnings.warn(
+        f"Every selection probability of {int(empty.sum())} task(s) reached 0 at epoch "
+        f"{state.epoch}: no feature seems to help. Starting again from alpha = {level:g}.",
+        NoFeatureLeftWarning,
+        stacklevel=2,
+    )
+    theta = np.where(empty[:, np.newaxis], level, state.theta)
+    return replace(
+        state,
+        theta=theta,
+        optimizer=problem.optimizer.restart(state.optimizer, theta, empty),
+        due=np.where(empty, Due.FRESH, state.due),
+    )
+
+
+def _renewed(
+    problem: Problem, settings: Settings, state: TrainingState, epoch: int
+) -> TrainingState:
+    """Train the rounds that are due."""
+    tasks = np.flatnonzero(state.due != Due.NOTHING)
+    if not len(tasks):
+        return state
+    rng = state.rng()
+    plans: list[Plan] = []
+    for task in tasks.tolist():
+        way = fresh if state.due[task] == Due.FRESH else WAYS[settings.refresh]
+        plans += way(problem, settings, task, state.rounds[task], state.theta[task], rng)
+    try:
+        new = carry_out(problem, plans, rng)
+    except BaseModelError as error:
+        raise error.located(problem.feature_names, epoch) from error.__cause__
+    rounds = list(state.rounds)
+    for task in tasks.tolist():
+        rounds[task] = tuple(
+            round_ for plan, round_ in zip(plans, new, strict=True) if plan.task == task
+        )
+    return replace(
+        state,
+        rounds=tuple(rounds),
+        due=np.full(problem.n_tasks, Due.NOTHING),
+        generator=rng.bit_generator.state,
+        n_models_trained=state.n_models_trained + sum(int(p.untrained.sum()) for p in plans),
+    )
+
+
+def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
+    """One step of the optimiser for each batch."""
+    theta, memory = state.theta, state.optimizer
+    for batch in range(settings.n_batches):
+        rounds = [of_task[batch] for of_task in state.rounds]
+        gradient = np.stack(
+            [
+                _round_gradient(problem, settings, round_, row)
+                for round_, row in zip(rounds, theta, strict=True)
+            ]
+        )
+        gradient /= problem.n_tasks
+        if problem.penalty is not None:
+            gradient += problem.penalty.gradient(theta)
+        # A feature that no mask holds is not touched by data it has not met.
+        gradient[~np.stack([round_.held for round_ in rounds])] = 0.0
+        theta, memory = problem.optimizer.update(
+            gradient, memory, theta, problem.distribution.project
+        )
+    return replace(state, theta=theta, optimizer=memory)
+
+
+def _round_gradient(
+    problem: Problem, settings: Settings, round_: Round, theta: FloatArray
+) -> FloatArray:
+    """Gradient of the loss on the round's held-out rows in theta, (M,)."""
+    weights = importance_weights(
+        round_.log_weights(problem.distribution, theta), self_normalize=settings.self_normalize
+    )
+    costs = OBJECTIVES[settings.objective].costs(
+        problem.loss, round_.targets, round_.predictions, weights, round_.sample_weight
+    )
+    return score_gradient(
+        problem.distribution, round_.masks, theta, weights, costs, settings.baseline
+    )
+
+
+def _evaluated(
+    problem: Problem, settings: Settings, state: TrainingState
+) -> tuple[float, float, FloatArray]:
+    """Objective on held-out rows and on validation, penalty included, and each task's least ESS."""
+    penalty = 0.0 if problem.penalty is None else problem.penalty.value(state.theta)
+    objective = OBJECTIVES[settings.objective]
+    held_out, validation = [], []
+    ess = np.full(problem.n_tasks, np.inf)
+    for task, (rounds, theta) in enumerate(zip(state.rounds, state.theta, strict=True)):
+        for round_ in rounds:
+            log_w = round_.log_weights(problem.distribution, theta)
+            weights = importance_weights(log_w, self_normalize=settings.self_normalize)
+            ess[task] = min(ess[task], effective_sample_size(log_w))
+            held_out.append(
+                objective.value(
+                    problem.loss,
+                    round_.targets,
+                    round_.predictions,
+                    weights,
+                    round_.sample_weight,
+                )
+            )
+            if len(problem.val_rows):
+                validation.append(
+                    objective.value(
+                        problem.loss,
+                        problem.targets[task].validation,
+                        round_.validation,
+                        weights,
+                        problem.val_weight,
+                    )
+                )
+    mean = float(np.mean(held_out)) + penalty
+    return mean, float(np.mean(validation)) + penalty if validation else mean, ess

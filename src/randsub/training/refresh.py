@@ -1,0 +1,140 @@
+"""Three ways of renewing the rounds of a task once theta has moved away from their proposal.
+
+``fresh``
+    New batches, new masks, all models trained anew: the paper's way.
+``window``
+    The masks of a round are generations, each drawn from the theta of its time. The oldest is
+    replaced; every mask is weighted against the mixture of the generations now present (multiple
+    importance sampling with the balance heuristic), so earlier models go on working.
+``coupled``
+    Each mask is moved from the old law to the new one by a maximal coupling, under which as many
+    masks as possible stay what they are; only those that change are trained anew.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub.distributions.base import SubsetDistribution
+from randsub.training.batches import deal_batches
+from randsub.training.problem import Problem, Settings
+from randsub.training.rounds import Plan, Proposal, Round
+
+# Rejection draws per mask before a coupled refresh settles for an independent draw. Only a pair of
+# laws that differ by less than rounding error can get here.
+MOST_DRAWS = 10_000
+
+RefreshWay: TypeAlias = Callable[
+    [Problem, Settings, int, Sequence[Round], FloatArray, np.random.Generator], list[Plan]
+]
+
+
+def fresh(
+    problem: Problem,
+    settings: Settings,
+    task: int,
+    rounds: Sequence[Round],
+    theta: FloatArray,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Deal new batches and draw all masks from theta; whatever rounds there were are forgotten."""
+    batches = deal_batches(
+        problem.train_rows,
+        settings.n_batches,
+        problem.targets[task].strata,
+        settings.max_samples,
+        rng,
+    )
+    window, n_masks = settings.window, settings.n_masks
+    proposal = Proposal(np.tile(theta, (window, 1)), np.arange(n_masks) * window // n_masks)
+    return [
+        Plan(
+            task=task,
+            batch=batch,
+            masks=problem.distribution.sample(theta, n_masks, rng),
+            proposal=proposal,
+            untrained=np.ones(n_masks, dtype=bool),
+        )
+        for batch in batches
+    ]
+
+
+def window(
+    problem: Problem,
+    settings: Settings,
+    task: int,
+    rounds: Sequence[Round],
+    theta: FloatArray,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Replace the oldest generation of each round by draws from theta."""
+    plans = []
+    for former in rounds:
+        old = former.proposal
+        oldest = old.generations == 0
+        masks = former.masks.toarray().astype(bool)
+        masks[oldest] = problem.distribution.sample(theta, int(oldest.sum()), rng)
+        proposal = Proposal(
+            np.concatenate([old.thetas[1:], theta[np.newaxis]]),
+            np.where(oldest, len(old.thetas) - 1, old.generations - 1),
+        )
+        plans.append(Plan(task, former.batch, masks, proposal, oldest, former))
+    return plans
+
+
+def coupled(
+    problem: Problem,
+    settings: Settings,
+    task: int,
+    rounds: Sequence[Round],
+    theta: FloatArray,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Move the masks of each round to theta, changing as few of them as possible."""
+    plans = []
+    for former in rounds:
+        old_theta = former.proposal.thetas[-1]
+        masks, changed = couple_masks(
+            problem.distribution, former.masks.toarray().astype(bool), old_theta, theta, rng
+        )
+        proposal = Proposal(theta[np.newaxis], np.zeros(len(masks), dtype=np.intp))
+        plans.append(Plan(task, former.batch, masks, proposal, changed, former))
+    return plans
+
+
+WAYS: Mapping[str, RefreshWay] = {"fresh": fresh, "window": window, "coupled": coupled}
+
+
+def couple_masks(
+    distribution: SubsetDistribution,
+    masks: BoolArray,
+    old: FloatArray,
+    new: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[BoolArray, BoolArray]:
+    """Turn masks drawn from p(z | old) into masks of law p(z | new) by maximal coupling.
+
+    A mask stays with probability ``min(1, p_new / p_old)``. One that does not is replaced by a
+    draw from the part of p_new that p_old does not cover: draws z' from p_new are accepted with
+    probability ``1 - min(1, p_old(z') / p_new(z'))``.
+
+    Returns
+    -------
+    masks : bool ndarray of shape (T, M)
+    changed : bool ndarray of shape (T,)
+    """
+    log_ratio = distribution.log_prob(masks, new) - distribution.log_prob(masks, old)
+    changed = np.log1p(-rng.random(len(masks))) >= log_ratio
+    masks = masks.copy()
+    pending: IntArray = np.flatnonzero(changed)
+    for _ in range(MOST_DRAWS):
+        if not len(pending):
+            break
+        drawn = distribution.sample(new, len(pending), rng)
+        masks[pending] = drawn
+        log_covered = distribution.log_prob(drawn, old) - distribution.log_prob(drawn, new)
+        accepted = rng.random(len(pending)) >= np.exp(np.minimum(log_covered, 0.0))
+        pending = pending[~accepted]
+    return masks, changed

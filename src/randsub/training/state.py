@@ -1,0 +1,88 @@
+"""Everything that changes during training, in one object."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from randsub._typing import FloatArray, IntArray
+from randsub.optim.base import OptimizerState
+from randsub.training.rounds import Round
+
+
+class Due(IntEnum):
+    """What must happen to the rounds of a task before the next epoch."""
+
+    NOTHING = 0
+    REFRESH = 1
+    FRESH = 2
+
+
+class EpochRecord(NamedTuple):
+    """One row of the history.
+
+    ``refreshed`` and ``revived`` tell what was done before the steps of the epoch; the rest is as
+    it stands after them.
+    """
+
+    objective: float
+    validation_objective: float
+    min_ess: float
+    expected_size: float
+    refreshed: bool
+    revived: bool
+    n_models_trained: int
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """The whole state of the loop between two epochs.
+
+    It is a value: an epoch makes a new one and leaves the old as it was. Pickled and taken up
+    again with the same problem and settings, training ends bit for bit as if it had never stopped.
+
+    Parameters
+    ----------
+    epoch : int
+        Epochs done.
+    theta : ndarray of shape (P, M)
+    optimizer : NamedTuple of arrays
+    rounds : tuple of P tuples of Rounds, one for each batch
+    due : int ndarray of shape (P,)
+        What must happen to each task's rounds first; see :class:`Due`.
+    generator : mapping
+        State of the bit generator.
+    history : tuple of EpochRecord
+    best_theta, best_objective, best_epoch
+        Where the validation objective was lowest.
+    mark_objective, mark_epoch
+        Last improvement by more than the tolerance since the last (re)start, for patience.
+    n_models_trained : int
+    n_revived : int
+    stopped : str or None
+        Why training is over, if it is.
+    """
+
+    epoch: int
+    theta: FloatArray
+    optimizer: OptimizerState
+    rounds: tuple[tuple[Round, ...], ...]
+    due: IntArray
+    generator: Mapping[str, Any]
+    history: tuple[EpochRecord, ...]
+    best_theta: FloatArray
+    best_objective: float
+    best_epoch: int
+    mark_objective: float
+    mark_epoch: int
+    n_models_trained: int
+    n_revived: int
+    stopped: str | None = None
+
+    def rng(self) -> np.random.Generator:
+        """A generator that continues where this state left off."""
+        rng = np.random.default_rng()
+        rng.bit_generator.state = self.generator
+        return rng
