@@ -16,6 +16,7 @@ from randsub.distributions.base import SubsetDistribution, as_dense
 # Small enough to leave every probability that a step can reach alone; large enough that rounding
 # noise in a sum of weights, times the squared score 1 / EDGE ** 2, stays noise.
 EDGE = 1e-6
+NUMBERS_AT_ONCE = 1_000_000
 
 
 class IndependentBernoulli(SubsetDistribution):
@@ -37,7 +38,11 @@ class IndependentBernoulli(SubsetDistribution):
         """Draw masks; a parameter at exactly 0 is never held and costs no random number."""
         masks = np.zeros((n_masks, self.n_parameters), dtype=bool)
         live = np.flatnonzero(theta > 0.0)
-        masks[:, live] = rng.random((n_masks, len(live))) < theta[live]
+        # A block of rows at a time: the same numbers, without all of them in memory at once.
+        rows = max(1, NUMBERS_AT_ONCE // max(len(live), 1))
+        for start in range(0, n_masks, rows):
+            block = masks[start : start + rows]
+            block[:, live] = rng.random((len(block), len(live))) < theta[live]
         return masks
 
     def log_prob(self, masks: Masks, theta: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -46,7 +47,7 @@ def check_table(
         "ensure_min_samples": min_samples,
     }
     if frame_kind(X) is None:
-        return validate_data(model, X, reset=reset, dtype="numeric", **options)
+        return _short_indices(validate_data(model, X, reset=reset, dtype="numeric", **options))
     for n, what in ((n_rows(X), "sample(s)"), (X.shape[1], "feature(s)")):
         least = min_samples if what == "sample(s)" else 1
         if n < least:
@@ -59,6 +60,17 @@ def check_table(
     if len(numeric):
         check_array(to_array(X, numeric), input_name="X", estimator=model, **options)
     return X
+
+
+def _short_indices(X: Table) -> Table:
+    """A sparse matrix with 32-bit indices where these suffice: many base models take no other."""
+    if not issparse(X) or X.indices.dtype == np.int32 == X.indptr.dtype:
+        return X
+    if max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
+        return X
+    return type(X)(
+        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape, copy=False
+    )
 
 
 def check_samples(

@@ -1,0 +1,162 @@
+"""Time and peak memory of one optimisation step, against the plain tensor formula.
+
+The plain way writes the paper's estimator as it stands: for each sample, each model and each
+feature, weight times score times (prediction minus baseline), in arrays of shape (T, n, M). Ours
+contracts the samples into one cost a model first and works on sparse masks. Both compute the same
+gradient (printed: the largest difference) for T = 100 models, a batch of 30 samples and squared
+error, at weights other than 1; the whole step includes weights, ensemble output, gradient and Adam.
+
+    python benchmarks/step.py [--sizes 300 3000 30000]
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from randsub.distributions import Bernoulli
+from randsub.gradients import (
+    ensemble_output,
+    importance_weights,
+    log_weights,
+    model_costs,
+    score_gradient,
+)
+from randsub.losses import SquaredError
+from randsub.optim import ProjectedAdam
+
+N_MODELS, BATCH, ALPHA = 100, 30, 0.05
+# The plain tensors at this size no longer fit a small machine.
+LARGEST_PLAIN = 10_000
+
+
+def make_round(n_features: int, seed: int = 0) -> dict[str, Any]:
+    """Masks from one theta, to be used at another, with predictions and targets."""
+    rng = np.random.default_rng(seed)
+    drawn = np.full(n_features, ALPHA)
+    theta = np.clip(drawn + rng.normal(scale=0.002, size=n_features), 0.001, 0.999)
+    masks = Bernoulli(n_features).sample(drawn, N_MODELS, rng)
+    sparse = csr_array(masks, dtype=float)
+    return {
+        "theta": theta,
+        "masks": masks,
+        "sparse": sparse,
+        "log_q": Bernoulli(n_features).log_prob(sparse, drawn),
+        "predictions": rng.normal(size=(N_MODELS, BATCH, 1)),
+        "targets": rng.normal(size=(BATCH, 1)),
+        "weights": np.ones(BATCH),
+    }
+
+
+def our_gradient(world: dict[str, Any]) -> Any:
+    """The gradient as the library computes it."""
+    distribution, loss = Bernoulli(len(world["theta"])), SquaredError()
+    masks, theta, predictions = world["sparse"], world["theta"], world["predictions"]
+    w = importance_weights(log_weights(distribution, masks, theta, world["log_q"]))
+    output = ensemble_output(w, predictions)
+    costs = model_costs(loss.gradient(world["targets"], output, world["weights"]), predictions)
+    return score_gradient(distribution, masks, theta, w, costs, "weighted")
+
+
+def plain_gradient(world: dict[str, Any]) -> Any:
+    """The paper's per-sample formula, with its tensors."""
+    z, theta = world["masks"].astype(float), world["theta"]
+    log_p = (z * np.log(theta) + (1 - z) * np.log(1 - theta)).sum(axis=1)
+    w = np.exp(log_p - world["log_q"])
+    w /= w.sum()
+    F = world["predictions"][:, :, 0]
+    score = z / theta - (1 - z) / (1 - theta)
+    squared = w[:, None] * score**2
+    baseline = (squared[:, None, :] * F[:, :, None]).sum(axis=0) / squared.sum(axis=0)
+    of_sample = (w[:, None] * score)[:, None, :] * (F[:, :, None] - baseline[None])
+    slope = 2.0 * (w @ F - world["targets"][:, 0]) / BATCH
+    return (slope[:, None] * of_sample.sum(axis=0)).sum(axis=0)
+
+
+def stepper(world: dict[str, Any], gradient: Callable[[dict[str, Any]], Any]) -> Callable[[], Any]:
+    """One whole step: gradient, then Adam."""
+    adam, project = ProjectedAdam(), Bernoulli(len(world["theta"])).project
+    theta = world["theta"][np.newaxis]
+    memory = adam.init(theta)
+    return lambda: adam.update(gradient(world)[np.newaxis], memory, theta, project)
+
+
+def seconds(step: Callable[[], Any], budget: float = 1.0) -> float:
+    """Best of repeated calls within a budget of seconds."""
+    step()
+    best, spent = np.inf, 0.0
+    while spent < budget:
+        begin = time.perf_counter()
+        step()
+        last = time.perf_counter() - begin
+        best, spent = min(best, last), spent + last
+    return best
+
+
+def peak_megabytes(step: Callable[[], Any]) -> float:
+    """Largest memory that one step allocates beyond its inputs."""
+    tracemalloc.start()
+    step()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def inputs_megabytes(world: dict[str, Any]) -> float:
+    """What is kept between steps: sparse masks, predictions and the rest of the round."""
+    sparse = world["sparse"]
+    arrays = [world[k] for k in ("theta", "log_q", "predictions", "targets", "weights")]
+    arrays += [sparse.data, sparse.indices, sparse.indptr]
+    return sum(a.nbytes for a in arrays) / 1e6
+
+
+def in_process_megabytes(n_features: int) -> float:
+    """Peak memory of a process of its own that makes a round and takes 100 steps."""
+    code = f"import step; s = step.stepper(step.make_round({n_features}), step.our_gradient)\n"
+    code += "for _ in range(100): s()\nimport resource\n"
+    code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    here = __file__.rpartition("/")[0] or "."
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True
+    )
+    # Kilobytes, but on macOS bytes.
+    return int(answer.stdout) / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[300, 3000, 30000])
+    args = parser.parse_args()
+    print(f"One step, T = {N_MODELS} models, batch of {BATCH}, alpha about {ALPHA}; seed 0.")
+    print(
+        f"{'M':>7}{'ours ms':>10}{'plain ms':>10}{'ratio':>8}{'step MB':>9}{'plain MB':>10}"
+        f"{'round MB':>10}{'process MB':>12}{'difference':>12}"
+    )
+    # First, while this process is small: a child's peak counts from its parent's.
+    processes = [in_process_megabytes(size) for size in args.sizes]
+    for size, process in zip(args.sizes, processes, strict=True):
+        world = make_round(size)
+        ours = stepper(world, our_gradient)
+        row = f"{size:>7}{1e3 * seconds(ours):>10.3f}"
+        if size <= LARGEST_PLAIN:
+            plain = stepper(world, plain_gradient)
+            slow = seconds(plain)
+            row += f"{1e3 * slow:>10.1f}{slow / seconds(ours):>8.0f}"
+            memory = f"{peak_megabytes(plain):>10.1f}"
+            difference = np.abs(our_gradient(world) - plain_gradient(world)).max()
+            last = f"{difference:>12.1e}"
+        else:
+            row, memory, last = row + f"{'-':>10}{'-':>8}", f"{'-':>10}", f"{'-':>12}"
+        row += f"{peak_megabytes(ours):>9.2f}{memory}{inputs_megabytes(world):>10.2f}"
+        print(row + f"{process:>12.0f}{last}", flush=True)
+    print("process MB: peak of a fresh interpreter with the library, one round and 100 steps.")
+
+
+if __name__ == "__main__":
+    main()
