@@ -43,9 +43,12 @@ def take_columns(X: Table, columns: IntArray) -> Table:
 
 def stack_rows(above: Table, below: Table) -> Table:
     """One table with the rows of two."""
-    kind = frame_kind(above)
-    if kind is not None:
-        return sys.modules[kind].concat([above, below])
+    match frame_kind(above):
+        case "pandas":
+            return sys.modules["pandas"].concat([above, below])
+        case "polars":
+            # Whole numbers above and fractions below are no reason to refuse.
+            return sys.modules["polars"].concat([above, below], how="vertical_relaxed")
     if sparse.issparse(above):
         return sparse.vstack([above, below], format="csr")
     return np.concatenate([above, below])
@@ -70,11 +73,12 @@ def numeric_columns(frame: Table) -> BoolArray:
 def to_array(frame: Table, columns: IntArray) -> Any:
     """Numeric columns of a frame as an array; missing values become NaN."""
     part = take_columns(frame, columns)
-    if frame_kind(frame) == "polars":
-        return part.to_numpy()
-    # Nullable extension dtypes have no numpy type of their own.
-    extension = any(not isinstance(d, np.dtype) for d in part.dtypes)
-    return part.to_numpy(dtype=float, na_value=np.nan) if extension else part.to_numpy()
+    # Nullable extension dtypes of pandas have no numpy type of their own.
+    if frame_kind(part) == "pandas" and any(not isinstance(d, np.dtype) for d in part.dtypes):
+        return part.to_numpy(dtype=float, na_value=np.nan)
+    array = np.asarray(part)
+    # Truth values with gaps (polars) or beside numbers (pandas) come as objects.
+    return array.astype(float) if array.dtype == object else array
 
 
 def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
@@ -91,5 +95,5 @@ def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
     others = np.setdiff1d(np.arange(frame.shape[1]), columns)
     if len(others):
         kept = frame.iloc[:, others].set_axis(others, axis=1)
-        replaced = pd.concat([kept, replaced], axis=1)[list(range(frame.shape[1]))]
-    return replaced.set_axis(frame.columns, axis=1)
+        replaced = pd.concat([kept, replaced], axis=1)
+    return replaced[list(range(frame.shape[1]))].set_axis(frame.columns, axis=1)

@@ -6,6 +6,7 @@ change the time but not the result. To keep that true to the last bit, BLAS and 
 thread inside a task, wherever it runs: sums over several threads depend on their number.
 """
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import threadpoolctl
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
@@ -204,37 +206,59 @@ def _sum_task(
     return total
 
 
+# Libraries whose limit belongs to the process; that of the others belongs to the calling thread.
+SHARED_POOLS = ["openblas", "blis", "flexiblas"]
+OWN_POOLS = ["mkl", "openmp"]
+
+
 class _ThreadLimit:
     """Keeps native thread pools at one thread while anybody in the process needs that.
 
-    BLAS's limit belongs to the process: without counting, the first of two concurrent tasks to end
-    would lift the limit under the other. OpenMP's limit belongs to the calling thread, so every
-    task sets it again.
+    The limit of most BLAS libraries belongs to the process: without counting, the first of two
+    concurrent tasks to end would lift the limit under the other. That of OpenMP belongs to the
+    calling thread, so every task sets it again.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
         self._limiter: Any = None
-        self._controller: ThreadpoolController | None = None
+        self._controller: Any = None
+        self._n_modules = 0
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         with self._lock:
-            if self._controller is None:
-                self._controller = ThreadpoolController()
             if self._users == 0:
-                self._limiter = self._controller.limit(limits=1, user_api="blas")
+                # A module that was imported since may have brought a thread pool of its own.
+                if self._controller is None or self._n_modules != len(sys.modules):
+                    self._controller = ThreadpoolController()
+                    self._n_modules = len(sys.modules)
+                _open_to_all_threads()
+                self._limiter = self._controller.select(internal_api=SHARED_POOLS).limit(limits=1)
             self._users += 1
-            openmp = self._controller.limit(limits=1, user_api="openmp")
+            own = self._controller.select(internal_api=OWN_POOLS).limit(limits=1)
         try:
             yield
         finally:
             with self._lock:
-                openmp.restore_original_limits()
+                own.restore_original_limits()
                 self._users -= 1
                 if self._users == 0:
+                    _open_to_all_threads()
                     self._limiter.restore_original_limits()
+                    _open_to_all_threads()
+
+
+def _open_to_all_threads() -> None:
+    """Let whoever comes first set the limit of BLAS, and whoever goes last restore it.
+
+    Recent threadpoolctl reserves OpenBLAS for the thread that has set its limit first.
+    """
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(openblas, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 one_thread = _ThreadLimit().hold

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -31,6 +31,7 @@ from randsub.ensemble.inputs import (
     match_frame,
     split_validation,
 )
+from randsub.ensemble.missing import takes_missing
 from randsub.ensemble.standardize import Standardizer
 from randsub.exceptions import BaseModelError
 from randsub.losses import Loss, Reference
@@ -62,7 +63,7 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         "n_batches": [Interval(Integral, 2, None, closed="left")],
         "max_samples": [
             Interval(Integral, 2, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
+            Interval(RealNotInt, 0, 1, closed="right"),
             None,
         ],
         "ess_threshold": [Interval(Real, 0, 1, closed="both")],
@@ -474,7 +475,6 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         base = self._default_estimator() if self.estimator is None else self.estimator
-        base_tags = get_tags(base)
-        tags.input_tags.sparse = base_tags.input_tags.sparse
-        tags.input_tags.allow_nan = base_tags.input_tags.allow_nan
+        tags.input_tags.sparse = get_tags(base).input_tags.sparse
+        tags.input_tags.allow_nan = takes_missing(base)
         return tags

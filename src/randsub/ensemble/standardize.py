@@ -23,7 +23,9 @@ class Standardizer:
             self._columns = np.flatnonzero(numeric_columns(X))
         self._scaler = StandardScaler(with_mean=not issparse(X))
         if self._columns is None or len(self._columns):
-            self._scaler.fit(self._numbers(X), sample_weight=sample_weight)
+            # A column without a single value has no mean; it stays what it is.
+            with np.errstate(invalid="ignore", divide="ignore"):
+                self._scaler.fit(self._numbers(X), sample_weight=sample_weight)
         return self
 
     def transform(self, X: Table) -> Table:

@@ -71,11 +71,16 @@ def score_gradient(
     """
     if baseline == "weighted":
         first, second = distribution.score_sums(masks, theta, np.stack([weights * costs, weights]))
-        return first[0] - first[1] * (second[0] / second[1])
+        return first[0] - first[1] * _baseline(second[0], second[1])
     if baseline == "paper":
         first, second = distribution.score_sums(
             masks, theta, np.stack([weights * costs, weights, costs, np.ones_like(costs)])
         )
-        return first[0] - first[1] * (second[2] / second[3])
+        return first[0] - first[1] * _baseline(second[2], second[3])
     first, _ = distribution.score_sums(masks, theta, (weights * costs)[np.newaxis])
     return first[0]
+
+
+def _baseline(costs: FloatArray, total: FloatArray) -> FloatArray:
+    """Ratio of sums; 0 where the score of a parameter, in a family of one's own, is always 0."""
+    return np.divide(costs, total, out=np.zeros_like(total), where=total != 0.0)

@@ -59,7 +59,9 @@ class Loss(BaseEstimator, ABC):
         """Origin and unit for regression targets y (n,); by default mean and deviation."""
         mean = float(np.average(y, weights=sample_weight))
         variance = float(np.average((y - mean) ** 2, weights=sample_weight))
-        return Reference(mean, np.sqrt(variance) if variance > 0.0 else 1.0)
+        # The mean of a constant target may be off by rounding, which is not a deviation.
+        varies = variance > 0.0 and bool(np.ptp(y[sample_weight > 0.0]) > 0.0)
+        return Reference(mean, float(np.sqrt(variance)) if varies else 1.0)
 
     def value(self, y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> float:
         """Weighted mean loss of the outputs f (n, C)."""

@@ -88,7 +88,8 @@ class PoissonDeviance(Loss):
     def pointwise(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Deviance of each sample."""
         f = np.maximum(f, self.floor)
-        return 2.0 * (xlogy(y, y / f) - y + f).sum(axis=-1)
+        # Not y log(y / f): the ratio of a tiny y underflows.
+        return 2.0 * (xlogy(y, y) - y * np.log(f) - y + f).sum(axis=-1)
 
     def pointwise_gradient(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """``2 (1 - y / f)``."""

@@ -83,7 +83,7 @@ def train(
             if any([callback.on_epoch_end(state) for callback in callbacks]):
                 reason = "a callback asked to stop"
                 break
-        return replace(state, stopped=reason)
+        state = replace(state, stopped=reason)
     except KeyboardInterrupt:
         if state.epoch == 0:
             raise
@@ -93,10 +93,11 @@ def train(
             InterruptedFitWarning,
             stacklevel=2,
         )
-        return replace(state, stopped="interrupted")
+        state = replace(state, stopped="interrupted")
     finally:
         for callback in callbacks:
             callback.on_end(state)
+    return state
 
 
 def _reason_to_stop(problem: Problem, settings: Settings, state: TrainingState) -> str | None:
@@ -129,7 +130,7 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         validation_objective=validation,
         min_ess=float(ess.min()),
         expected_size=float(np.mean([problem.distribution.expected_size(t) for t in state.theta])),
-        refreshed=state.n_models_trained > former.n_models_trained,
+        refreshed=state.rounds is not former.rounds,
         revived=state.n_revived > former.n_revived,
         n_models_trained=state.n_models_trained,
     )

@@ -1,0 +1,182 @@
+"""Independent coins, at the edges of their domain too, and coins for groups of columns."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
+
+from oracle import all_masks, index_of, p_value_of_law, probabilities
+from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
+from randsub.distributions.bernoulli import EDGE
+
+
+def test_log_probability_is_that_of_independent_coins():
+    theta = np.array([0.2, 0.5, 0.9, 0.01])
+    expected = np.log(probabilities(theta))
+    np.testing.assert_allclose(Bernoulli(4).log_prob(all_masks(4), theta), expected, rtol=1e-12)
+
+
+def test_draws_follow_the_plain_product():
+    theta = np.array([0.1, 0.35, 0.5, 0.65, 0.95])
+    masks = Bernoulli(5).sample(theta, 40_000, np.random.default_rng(0))
+    assert p_value_of_law(masks, probabilities(theta)) > 1e-4
+
+
+def test_the_edges_are_never_and_always_drawn():
+    theta = np.array([0.0, 0.4, 1.0, 0.0, 0.7])
+    masks = Bernoulli(5).sample(theta, 20_000, np.random.default_rng(1))
+    assert not masks[:, [0, 3]].any()
+    assert masks[:, 2].all()
+    assert p_value_of_law(masks, probabilities(theta)) > 1e-4
+
+
+def test_a_parameter_at_zero_costs_no_random_number():
+    theta = np.array([0.3, 0.8])
+    wide = np.array([0.0, 0.3, 0.0, 0.8, 0.0])
+    narrow_masks = Bernoulli(2).sample(theta, 100, np.random.default_rng(2))
+    wide_masks = Bernoulli(5).sample(wide, 100, np.random.default_rng(2))
+    np.testing.assert_array_equal(wide_masks[:, [1, 3]], narrow_masks)
+
+
+def test_all_at_zero_draws_empty_masks():
+    masks = Bernoulli(3).sample(np.zeros(3), 7, np.random.default_rng(0))
+    np.testing.assert_array_equal(masks, np.zeros((7, 3), dtype=bool))
+
+
+def test_many_masks_are_what_one_draw_would_give():
+    theta = np.random.default_rng(3).uniform(size=30)
+    masks = Bernoulli(30).sample(theta, 80_000, np.random.default_rng(4))
+    expected = np.random.default_rng(4).random((80_000, 30)) < theta
+    np.testing.assert_array_equal(masks, expected)
+
+
+def test_log_probability_and_score_are_finite_at_the_edges():
+    theta = np.array([0.0, 1.0, 0.5])
+    masks = all_masks(3)
+    log_p, score = Bernoulli(3).log_prob(masks, theta), Bernoulli(3).score(masks, theta)
+    assert np.isfinite(log_p).all()
+    assert np.isfinite(score).all()
+    # The masks that can occur have their true probability, up to the edge; the others almost none.
+    possible = probabilities(theta) > 0.0
+    np.testing.assert_allclose(log_p[possible], np.log(0.5), atol=1e-5)
+    assert (log_p[~possible] < np.log(2.0 * EDGE)).all()
+    inside = np.clip(theta, EDGE, 1.0 - EDGE)
+    expected = np.where(masks, 1.0 / inside, -1.0 / (1.0 - inside))
+    np.testing.assert_allclose(score, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_score_sums_where_all_or_no_masks_hold_a_parameter(sparse):
+    """The difference of two sums is not quite 0 there, and the score may be as large as 1e6."""
+    rng = np.random.default_rng(5)
+    theta = np.array([1.0, 0.5, 0.0, 0.5, 1.0 - 1e-9, 1e-9])
+    masks = np.column_stack([np.ones(50), rng.random(50) < 0.5, np.zeros((50, 1)), np.ones(50)])
+    masks = np.column_stack([masks, np.ones(50), np.zeros(50)]).astype(bool)
+    coefficients = rng.dirichlet(np.ones(50), size=3)
+    family = Bernoulli(6)
+    given_masks = csr_array(masks, dtype=float) if sparse else masks
+    first, second = family.score_sums(given_masks, theta, coefficients)
+    expected = SubsetDistribution.score_sums(family, masks, theta, coefficients)
+    np.testing.assert_allclose(first, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(second, expected[1], rtol=1e-12)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(data=st.data(), n_columns=st.integers(1, 7), n_masks=st.integers(1, 12))
+def test_score_sums_match_the_default(data, n_columns, n_masks):
+    theta = data.draw(arrays(float, n_columns, elements=st.floats(0.001, 0.999)))
+    masks = data.draw(arrays(bool, (n_masks, n_columns)))
+    coefficients = data.draw(arrays(float, (2, n_masks), elements=st.floats(-5, 5)))
+    family = Bernoulli(n_columns)
+    expected = SubsetDistribution.score_sums(family, masks, theta, coefficients)
+    first, second = family.score_sums(csr_array(masks, dtype=float), theta, coefficients)
+    np.testing.assert_allclose(first, expected[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(second, expected[1], rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.05, 0.3])
+def test_projection_keeps_the_distance_of_the_floor(floor):
+    theta = np.array([[-1.0, 0.0, floor, 0.5], [1.0 - floor, 1.0, 1.5, floor / 2.0]])
+    expected = [[floor, floor, floor, 0.5], [1.0 - floor, 1.0 - floor, 1.0 - floor, floor]]
+    np.testing.assert_array_equal(Bernoulli(4, floor=floor).project(theta), expected)
+
+
+@pytest.mark.parametrize("floor", [-0.1, 0.5, 1.0, float("nan")])
+def test_a_floor_outside_its_range_is_refused(floor):
+    with pytest.raises(ValueError, match=r"floor must be in \[0, 0.5\), got"):
+        Bernoulli(3, floor=floor)
+    with pytest.raises(ValueError, match=r"floor must be in \[0, 0.5\), got"):
+        GroupedBernoulli(np.array([0, 1]), floor=floor)
+
+
+@pytest.mark.parametrize("n_columns", [0, -2])
+def test_no_columns_are_refused(n_columns):
+    with pytest.raises(ValueError, match=f"n_columns must be at least 1, got {n_columns}"):
+        Bernoulli(n_columns)
+
+
+def test_bernoulli_has_a_parameter_for_each_column():
+    family = Bernoulli(4)
+    assert (family.n_columns, family.n_parameters) == (4, 4)
+    np.testing.assert_array_equal(family.column_parameters(), [0, 1, 2, 3])
+    np.testing.assert_array_equal(family.expand(all_masks(4)), all_masks(4))
+    assert family.expected_size(np.array([0.5, 0.25, 1.0, 0.0])) == 1.75
+    assert repr(Bernoulli(4, floor=0.1)) == "Bernoulli(n_columns=4, floor=0.1)"
+
+
+def test_columns_of_a_group_are_drawn_together():
+    groups = np.array([2, 0, 2, 1, 0, 2])
+    family = GroupedBernoulli(groups)
+    assert (family.n_columns, family.n_parameters) == (6, 3)
+    theta = np.array([0.3, 0.6, 0.8])
+    masks = family.sample(theta, 20_000, np.random.default_rng(6))
+    columns = family.expand(masks)
+    assert columns.shape == (20_000, 6)
+    for group in range(3):
+        for column in np.flatnonzero(groups == group):
+            np.testing.assert_array_equal(columns[:, column], masks[:, group])
+    # Groups are independent of each other, and each has its own probability.
+    assert p_value_of_law(masks, probabilities(theta)) > 1e-4
+    assert len(np.unique(index_of(columns))) == 8
+
+
+def test_expected_size_of_groups_counts_columns():
+    family = GroupedBernoulli(np.array([2, 0, 2, 1, 0, 2]))
+    theta = np.array([0.5, 0.25, 0.1])
+    assert family.expected_size(theta) == pytest.approx(2 * 0.5 + 1 * 0.25 + 3 * 0.1)
+
+
+def test_one_group_for_each_column_is_bernoulli():
+    theta = np.array([0.2, 0.7, 0.4])
+    grouped, single = GroupedBernoulli(np.arange(3)), Bernoulli(3)
+    masks = all_masks(3)
+    np.testing.assert_array_equal(grouped.log_prob(masks, theta), single.log_prob(masks, theta))
+    np.testing.assert_array_equal(grouped.score(masks, theta), single.score(masks, theta))
+    np.testing.assert_array_equal(grouped.expand(masks), masks)
+
+
+def test_groups_say_what_they_are():
+    assert repr(GroupedBernoulli(np.array([0, 1, 1]))) == (
+        "GroupedBernoulli(n_groups=2, n_columns=3, floor=0.0)"
+    )
+
+
+@pytest.mark.parametrize(
+    "groups, message",
+    [
+        ([], "one integer for each column"),
+        ([0.0, 1.0], r"one integer for each column, got .* type float64"),
+        ([[0, 1], [1, 0]], r"one integer for each column, got .*\(2, 2\)"),
+        (["a", "b"], "one integer for each column"),
+        ([True, False], "one integer for each column"),
+        ([0, 2, 2], r"without gaps, got the numbers \[0, 2\]\."),
+        ([1, 2], r"without gaps, got the numbers \[1, 2\]\."),
+        ([-1, 0], r"without gaps, got the numbers \[-1, 0\]\."),
+        (list(range(1, 13)), r"without gaps, got the numbers \[1, .*, 10\] \.\.\."),
+    ],
+)
+def test_groups_that_do_not_number_the_columns_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        GroupedBernoulli(groups)

@@ -1,0 +1,354 @@
+"""What every engine owes its callers, whatever it computes and how.
+
+An engine joins by lines in CASES: base models that it says it is usable for. The truth is a plain
+scikit-learn loop: clone, fit on the columns of the mask, predict.
+"""
+
+import pickle
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from randsub.engines import Engine, GenericEngine, Learner
+
+N_TRAIN, N_QUERY, N_FEATURES = 60, 17, 6
+
+
+class Case(NamedTuple):
+    """An engine with a base model for it.
+
+    ``rtol`` is how far it may be from scikit-learn; ``takes_weight`` says whether the base model
+    has sample weights.
+    """
+
+    engine: type[Engine]
+    estimator: BaseEstimator
+    votings: tuple[str, ...] = ()
+    takes_weight: bool = True
+    rtol: float = 1e-12
+
+
+CASES = [
+    Case(GenericEngine, KNeighborsRegressor(5), takes_weight=False),
+    Case(GenericEngine, Ridge()),
+    Case(GenericEngine, DecisionTreeRegressor(max_depth=4)),
+    Case(GenericEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),
+    Case(GenericEngine, GaussianNB(), ("soft", "hard")),
+    Case(GenericEngine, DecisionTreeClassifier(max_depth=4), ("soft", "hard")),
+    Case(GenericEngine, SVC(), ("hard",)),
+    Case(
+        GenericEngine,
+        make_pipeline(StandardScaler(), LogisticRegression(tol=0.1)),
+        ("soft",),
+        False,
+    ),
+]
+LABELS = {
+    "two classes": np.array([3, 8]),
+    "four classes": np.array([-1, 0, 2, 5]),
+    "strings": np.array(["ash", "birch", "cedar"]),
+    "objects": np.array(["ash", "birch", "cedar"], dtype=object),
+}
+
+
+def name(case: Case) -> str:
+    return f"{case.engine.__name__}-{type(case.estimator).__name__}"
+
+
+class Task(NamedTuple):
+    """Data, an engine for it, and what it is asked."""
+
+    case: Case
+    engine: Engine
+    X: np.ndarray
+    y: np.ndarray
+    X_query: np.ndarray
+    masks: np.ndarray
+    seeds: np.ndarray
+
+    @property
+    def learner(self) -> Learner:
+        return self.engine.learner
+
+    def predict(self, **changes: Any) -> np.ndarray:
+        whole = {
+            "X_train": self.X,
+            "y_train": self.y,
+            "masks": self.masks,
+            "X_query": self.X_query,
+            "seeds": self.seeds,
+        }
+        return self.engine.predict_many(**{**whole, **changes})
+
+
+def make_task(case: Case, kind: str | None, voting: str, *, passes_weight: bool = False) -> Task:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(N_TRAIN + N_QUERY, N_FEATURES))
+    height = X[:, 0] + 0.7 * X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X))
+    classes = None if kind is None else LABELS[kind]
+    y = height
+    if classes is not None:
+        cuts = np.quantile(height, np.linspace(0, 1, len(classes) + 1)[1:-1])
+        y = classes[np.searchsorted(cuts, height)]
+    # All sizes, the same mask twice, no columns and all of them.
+    masks = np.array(
+        [
+            [1, 0, 0, 0, 0, 0],
+            [0, 1, 1, 0, 0, 1],
+            [0, 0, 0, 0, 0, 0],
+            [1, 1, 1, 1, 1, 1],
+            [0, 1, 1, 0, 0, 1],
+            [1, 0, 1, 0, 1, 0],
+        ],
+        dtype=bool,
+    )
+    seeds = np.array([11, 12, 13, 14, 12, 16])
+    learner = Learner(case.estimator, classes, voting, passes_weight)
+    return Task(case, case.engine(learner), X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], masks, seeds)
+
+
+REGRESSORS = [case for case in CASES if not case.votings]
+CLASSIFIERS = [case for case in CASES if case.votings]
+TASKS = [pytest.param(case, None, "hard", id=name(case)) for case in REGRESSORS] + [
+    pytest.param(case, kind, voting, id=f"{name(case)}-{voting}-{kind}")
+    for case in CLASSIFIERS
+    for voting in case.votings
+    for kind in LABELS
+]
+SOME_TASKS = [pytest.param(case, None, "hard", id=name(case)) for case in REGRESSORS] + [
+    pytest.param(case, "four classes", voting, id=f"{name(case)}-{voting}")
+    for case in CLASSIFIERS
+    for voting in case.votings
+]
+every_task = pytest.mark.parametrize(("case", "kind", "voting"), TASKS)
+every_engine = pytest.mark.parametrize(("case", "kind", "voting"), SOME_TASKS)
+every_classifier = pytest.mark.parametrize(
+    ("case", "voting"),
+    [
+        pytest.param(case, voting, id=f"{name(case)}-{voting}")
+        for case in CLASSIFIERS
+        for voting in case.votings
+    ],
+)
+
+
+def answer(learner: Learner, model: Any, X: np.ndarray) -> np.ndarray:
+    """Prediction (n, C) of a fitted model that knows all classes."""
+    if learner.classes is None:
+        return model.predict(X)[:, np.newaxis]
+    if learner.voting == "soft":
+        return model.predict_proba(X)
+    return (model.predict(X)[:, np.newaxis] == learner.classes).astype(float)
+
+
+def plain_loop(task: Task, weight: np.ndarray | None = None) -> np.ndarray:
+    """The truth, for masks that hold something."""
+    predictions = []
+    for mask, seed in zip(task.masks, task.seeds, strict=True):
+        model = clone(task.case.estimator)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=first_draw(seed))
+        params = {} if weight is None else {"sample_weight": weight}
+        model.fit(task.X[:, np.flatnonzero(mask)], task.y, **params)
+        predictions.append(answer(task.learner, model, task.X_query[:, np.flatnonzero(mask)]))
+    return np.array(predictions)
+
+
+def first_draw(seed: int) -> int:
+    return int(np.random.RandomState(seed).randint(np.iinfo(np.int32).max))
+
+
+def holding(task: Task) -> Task:
+    """The same without the empty mask."""
+    held = task.masks.any(axis=1)
+    return task._replace(masks=task.masks[held], seeds=task.seeds[held])
+
+
+@every_task
+def test_predictions_are_those_of_a_plain_loop(case, kind, voting) -> None:
+    task = holding(make_task(case, kind, voting))
+    found = task.predict()
+    assert found.shape == (len(task.masks), N_QUERY, task.learner.n_outputs)
+    np.testing.assert_allclose(found, plain_loop(task), rtol=case.rtol, atol=case.rtol)
+    # The subsets matter, or the test says nothing.
+    assert (found[0] != found[2]).any()
+
+
+@every_task
+def test_votes_and_probabilities_add_up_to_one(case, kind, voting) -> None:
+    found = make_task(case, kind, voting).predict()
+    if kind is None:
+        assert np.isfinite(found).all()
+        return
+    np.testing.assert_allclose(found.sum(axis=2), 1.0, rtol=1e-6)
+    assert found.min() >= 0.0
+    if voting == "hard":
+        assert np.isin(found, [0.0, 1.0]).all()
+
+
+@every_engine
+def test_the_engine_is_usable_for_its_cases(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    assert case.engine.is_usable_for(case.estimator, task.X, task.y, None) is True
+    assert case.engine.prefers in ("threads", "processes")
+
+
+@every_engine
+def test_an_answer_depends_on_its_mask_and_seed_alone(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    whole = task.predict()
+    order = np.random.default_rng(1).permutation(len(task.masks))
+    permuted = task.predict(masks=task.masks[order], seeds=task.seeds[order])
+    np.testing.assert_array_equal(permuted, whole[order])
+    single = [
+        task.predict(masks=task.masks[[t]], seeds=task.seeds[[t]])[0] for t in range(len(whole))
+    ]
+    np.testing.assert_array_equal(single, whole)
+    # Masks 1 and 4 are the same, with the same seed.
+    np.testing.assert_array_equal(whole[1], whole[4])
+
+
+@every_engine
+def test_an_answer_for_a_row_depends_on_the_row_alone(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    whole = task.predict()
+    part = task.predict(X_query=task.X_query[5:9])
+    np.testing.assert_allclose(part, whole[:, 5:9], rtol=1e-10, atol=1e-12)
+
+
+@every_engine
+def test_no_masks_no_models(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    found = task.predict(masks=task.masks[:0], seeds=task.seeds[:0])
+    assert found.shape == (0, N_QUERY, task.learner.n_outputs)
+    assert task.engine.fit_many(task.X, task.y, task.masks[:0], task.seeds[:0]) == []
+
+
+@every_task
+def test_fitted_models_are_estimators_that_predict_the_same(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    found = task.predict()
+    models = task.engine.fit_many(task.X, task.y, task.masks, task.seeds)
+    for model, mask, expected in zip(models, task.masks, found, strict=True):
+        check_is_fitted(model)
+        if mask.any():
+            assert type(model) is type(case.estimator)
+        columns = task.X_query[:, np.flatnonzero(mask)]
+        np.testing.assert_allclose(
+            answer(task.learner, model, columns), expected, rtol=case.rtol, atol=case.rtol
+        )
+
+
+@every_engine
+def test_the_empty_subset_is_a_constant(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    found = task.predict(masks=task.masks[2:3], seeds=task.seeds[2:3])[0]
+    assert (found == found[0]).all()
+    if kind is None:
+        np.testing.assert_allclose(found[0], [task.y.mean()], rtol=1e-12)
+        return
+    shares = (task.y[:, np.newaxis] == task.learner.classes).mean(axis=0)
+    if voting == "soft":
+        np.testing.assert_allclose(found[0], shares, rtol=1e-12)
+    else:
+        np.testing.assert_array_equal(found[0], np.eye(4)[np.argmax(shares)])
+
+
+@every_engine
+def test_the_constant_is_weighted(case, kind, voting) -> None:
+    # Also where the base model itself has no use for weights.
+    task = make_task(case, kind, voting)
+    weight = np.random.default_rng(2).uniform(0.1, 1.0, N_TRAIN)
+    if kind is not None:
+        weight[task.y == 5] *= 10.0
+    found = task.predict(masks=task.masks[2:3], seeds=task.seeds[2:3], sample_weight=weight)[0]
+    if kind is None:
+        np.testing.assert_allclose(found[0], np.average(task.y, weights=weight), rtol=1e-12)
+        return
+    shares = np.average(task.y[:, np.newaxis] == task.learner.classes, axis=0, weights=weight)
+    expected = shares if voting == "soft" else np.eye(4)[np.argmax(shares)]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+    assert np.argmax(found[0]) == 3
+
+
+@every_classifier
+def test_a_single_class_gives_a_constant(case, voting) -> None:
+    task = make_task(case, "four classes", voting)
+    y = np.full(N_TRAIN, 2)
+    expected = np.broadcast_to([0.0, 0.0, 1.0, 0.0], (len(task.masks), N_QUERY, 4))
+    np.testing.assert_array_equal(task.predict(y_train=y), expected)
+    weight = np.linspace(0.1, 1.0, N_TRAIN)
+    np.testing.assert_array_equal(task.predict(y_train=y, sample_weight=weight), expected)
+    for model, mask in zip(
+        task.engine.fit_many(task.X, y, task.masks, task.seeds), task.masks, strict=True
+    ):
+        check_is_fitted(model)
+        assert (model.predict(task.X_query[:, np.flatnonzero(mask)]) == 2).all()
+
+
+@every_classifier
+def test_a_class_that_is_not_there_has_no_probability(case, voting) -> None:
+    task = make_task(case, "four classes", voting)
+    known = task.y != 0
+    found = task.predict(X_train=task.X[known], y_train=task.y[known])
+    assert found.shape[2] == 4
+    assert (found[:, :, 1] == 0.0).all()
+    np.testing.assert_allclose(found.sum(axis=2), 1.0, rtol=1e-6)
+    # The others are where an engine that has never heard of the class would put them.
+    three = case.engine(Learner(case.estimator, np.array([-1, 2, 5]), voting))
+    fewer = task._replace(engine=three, X=task.X[known], y=task.y[known])
+    np.testing.assert_array_equal(found[:, :, [0, 2, 3]], fewer.predict())
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "voting"),
+    [param for param in SOME_TASKS if param.values[0].takes_weight],
+)
+def test_weights_reach_the_base_model_when_asked(case, kind, voting) -> None:
+    weight = np.random.default_rng(2).uniform(0.0, 3.0, N_TRAIN) ** 4
+    asked = holding(make_task(case, kind, voting, passes_weight=True))
+    found = asked.predict(sample_weight=weight)
+    np.testing.assert_allclose(found, plain_loop(asked, weight), rtol=case.rtol, atol=case.rtol)
+    models = asked.engine.fit_many(asked.X, asked.y, asked.masks, asked.seeds, weight)
+    columns = asked.X_query[:, np.flatnonzero(asked.masks[1])]
+    np.testing.assert_allclose(
+        answer(asked.learner, models[1], columns), found[1], rtol=case.rtol, atol=case.rtol
+    )
+
+    plain = plain_loop(asked)
+    assert (plain != found).any()
+    np.testing.assert_allclose(asked.predict(), plain, rtol=case.rtol, atol=case.rtol)
+    # Not asked: the base model is trained without.
+    silent = holding(make_task(case, kind, voting))
+    np.testing.assert_allclose(
+        silent.predict(sample_weight=weight), plain, rtol=case.rtol, atol=case.rtol
+    )
+
+
+@every_engine
+def test_nothing_that_was_handed_in_changes(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    handed = (task.X, task.y, task.X_query, task.masks, task.seeds)
+    before = [array.copy() for array in handed]
+    task.predict()
+    task.engine.fit_many(task.X, task.y, task.masks, task.seeds)
+    for array, copy in zip(handed, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    assert not [key for key in vars(case.estimator) if key.endswith("_")]
+
+
+@every_engine
+def test_an_engine_travels(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    arrived = task._replace(engine=pickle.loads(pickle.dumps(task.engine)))
+    np.testing.assert_array_equal(arrived.predict(), task.predict())

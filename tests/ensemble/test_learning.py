@@ -1,0 +1,102 @@
+"""It learns: the features that matter rise, with any base model, any refresh, any objective."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
+
+from randsub import PRSClassifier, PRSRegressor
+from randsub.datasets import make_friedman, make_hypercube
+from randsub.exceptions import InterruptedFitWarning
+
+QUICK = {"n_estimators": 50, "max_iter": 80, "learning_rate": 0.01, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    return make_friedman(n_samples=300, n_irrelevant=45, correlation=0.0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def hypercube():
+    return make_hypercube(n_samples=300, n_irrelevant=45, random_state=1)
+
+
+def quality(model, problem):
+    X, y, relevant = problem
+    model.fit(X[:200], y[:200])
+    is_relevant = np.isin(np.arange(X.shape[1]), relevant)
+    return model.score(X[200:], y[200:]), average_precision_score(is_relevant, model.alpha_)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"refresh": "window", "ess_threshold": 0.7},
+        {"refresh": "coupled"},
+        {"refresh": "window", "n_revivals": 1},
+        {"refresh": "window", "objective": "members"},
+        {"refresh": "window", "self_normalize": False, "baseline": "paper"},
+    ],
+    ids=lambda c: "-".join(map(str, c.values())),
+)
+def test_ways_to_learn(changes, friedman):
+    score, aupr = quality(PRSRegressor(KNeighborsRegressor(), **QUICK, **changes), friedman)
+    plain = KNeighborsRegressor().fit(friedman[0][:200], friedman[1][:200])
+    assert score > plain.score(friedman[0][200:], friedman[1][200:]) + 0.15
+    assert aupr > 0.55
+
+
+def test_trees(friedman):
+    model = PRSRegressor(DecisionTreeRegressor(), refresh="window", **QUICK)
+    score, aupr = quality(model, friedman)
+    assert score > 0.6
+    assert aupr > 0.5
+
+
+@pytest.mark.parametrize("base", [KNeighborsClassifier(), SVC()])
+def test_classifiers(base, hypercube):
+    score, aupr = quality(PRSClassifier(base, refresh="window", **QUICK), hypercube)
+    assert score > 0.85
+    assert aupr > 0.7
+
+
+class Interrupting(KNeighborsRegressor):
+    """Ctrl-C while some base model is being trained."""
+
+    fits = 0
+    at = 0
+
+    def fit(self, X, y):
+        Interrupting.fits += 1
+        if Interrupting.fits == Interrupting.at:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+def test_ctrl_c_keeps_the_best_so_far(friedman):
+    X, y, _ = friedman
+    Interrupting.fits, Interrupting.at = 0, 3000
+    model = PRSRegressor(Interrupting(), **QUICK)
+    with pytest.warns(InterruptedFitWarning, match=r"interrupted after epoch \d+ of 80"):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert 0 < model.n_iter_ < 80
+    assert len(model.history_) == model.n_iter_
+    assert np.isfinite(model.predict(X)).all()
+    # Up to there it is the run that would have been.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = PRSRegressor(KNeighborsRegressor(), **QUICK).set_params(max_iter=model.n_iter_)
+        np.testing.assert_array_equal(whole.fit(X, y).alpha_, model.alpha_)
+
+
+def test_ctrl_c_before_there_is_anything_to_keep(friedman):
+    X, y, _ = friedman
+    Interrupting.fits, Interrupting.at = 0, 10
+    with pytest.raises(KeyboardInterrupt):
+        PRSRegressor(Interrupting(), **QUICK).fit(X, y)

@@ -1,0 +1,445 @@
+"""Bad parameters and bad data: a clear error before any training; good ones do what they say."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.utils._param_validation import InvalidParameterError
+
+from randsub import PRSClassifier, PRSRegressor
+from randsub.distributions import Bernoulli
+from randsub.engines import GenericEngine
+from randsub.losses import CrossEntropy, Huber, SquaredError
+from randsub.optim import ProjectedAdam, ProjectedGradientDescent
+from randsub.penalties import ExpectedSize, FusedLasso
+
+QUICK = {"n_estimators": 10, "max_iter": 5, "n_batches": 3}
+
+
+class Untouchable(RegressorMixin, BaseEstimator):
+    """A base model that must not be trained."""
+
+    def fit(self, X, y):
+        pytest.fail("training began")
+
+    def predict(self, X):
+        pytest.fail("training began")
+
+
+def data(n=40, m=5, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, m))
+    return X, X[:, 0] + 0.1 * X[:, 1]
+
+
+BAD = {
+    "n_estimators": [0, 1, -3, 2.5, "many", None],
+    "alpha_init": [0.0, -0.1, 1.5, "half", np.zeros(5), np.full(5, 2.0), np.full(4, 0.5)],
+    "loss": ["absolute", 3, "cross_entropy", CrossEntropy(), Huber(delta=0.0), Huber(-1.0)],
+    "objective": ["both", None],
+    "penalty": ["l1", 0.1, ExpectedSize(-1.0), ExpectedSize(np.nan), FusedLasso(1.0, [[0, 5]])],
+    "feature_groups": [
+        [0, 0, 1, 1],
+        [[0, 1], [1, 2]],
+        [[0, 9]],
+        {"a": ["x"]},
+        "prefix",
+    ],
+    "max_iter": [0, -1, 1.5, None],
+    "learning_rate": [0.0, -1e-3, "fast", None],
+    "n_batches": [0, 1, 2.5],
+    "max_samples": [0, 1, -5, 1.5, "half"],
+    "ess_threshold": [-0.1, 1.1, None],
+    "refresh": ["stale", None],
+    "n_generations": [0, 1.5],
+    "n_revivals": [-1, 0.5],
+    "revival_level": [0.0, 1.0],
+    "baseline": ["optimal", 0],
+    "self_normalize": ["yes", 2],
+    "validation_fraction": [0.0, 1.0, -0.2, 5],
+    "n_iter_no_change": [0, 2.5],
+    "tol": [-1.0, None],
+    "standardize": ["yes", None],
+    "distribution": ["uniform", Bernoulli(4)],
+    "optimizer": ["sgd", ProjectedAdam(-1.0), ProjectedAdam(beta1=1.0)],
+    "engine": ["turbo", int],
+    "n_jobs": ["all", 1.5],
+    "random_state": ["seed", -1],
+    "verbose": ["loud", -1],
+}
+
+
+def test_every_parameter_has_bad_values_below():
+    assert set(BAD) == set(PRSRegressor().get_params(deep=False)) - {"estimator"}
+
+
+@pytest.mark.parametrize(
+    "name, value", [(name, value) for name, values in BAD.items() for value in values]
+)
+def test_bad_parameters_are_named_before_any_training(name, value):
+    X, y = data()
+    model = PRSRegressor(Untouchable()).set_params(**{name: value})
+    with pytest.raises((ValueError, TypeError)) as caught:
+        model.fit(X, y)
+    message = str(caught.value)
+    owner = type(value).__name__
+    assert (
+        name in message or owner in message or "random_state" in message or "RandomState" in message
+    )
+
+
+@pytest.mark.parametrize("voting", ["majority", None])
+def test_bad_votes(voting):
+    X, y = data()
+    with pytest.raises(InvalidParameterError, match="voting"):
+        PRSClassifier(voting=voting).fit(X, y > 0)
+
+
+@pytest.mark.parametrize(
+    "X, y, message",
+    [
+        (np.ones((5, 2, 2)), np.ones(5), "dim"),
+        (np.ones(5), np.ones(5), "Expected 2D array"),
+        (np.ones((5, 0)), np.ones(5), r"0 feature\(s\)"),
+        (np.ones((0, 2)), np.ones(0), r"0 sample\(s\)"),
+        (np.ones((5, 2)), np.ones(4), "inconsistent numbers of samples"),
+        (np.ones((5, 2)), None, "requires y"),
+        (np.ones((5, 2)), np.ones((5, 2)), "1d array"),
+        (np.ones((5, 2)), np.array([1, 2, 3, 4, np.nan]), "NaN"),
+        (np.array([["a", "b"]] * 5), np.ones(5), "could not convert|numeric"),
+        (np.full((5, 2), np.inf), np.ones(5), "infinity"),
+    ],
+)
+def test_bad_data(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        PRSRegressor(Untouchable()).fit(X, y)
+
+
+def test_continuous_labels_for_a_classifier():
+    X, y = data()
+    with pytest.raises(ValueError, match="Unknown label type"):
+        PRSClassifier().fit(X, y)
+
+
+def test_one_class():
+    X, _ = data()
+    with pytest.raises(ValueError, match=r"only one class: 'a'"):
+        PRSClassifier().fit(X, ["a"] * 40)
+
+
+def test_half_a_validation_set():
+    X, y = data()
+    model = PRSRegressor(Untouchable())
+    with pytest.raises(ValueError, match="X_val was given without y_val"):
+        model.fit(X, y, X_val=X)
+    with pytest.raises(ValueError, match="without X_val"):
+        model.fit(X, y, y_val=y)
+    with pytest.raises(ValueError, match="5 features as input"):
+        model.fit(X, y, X_val=X[:, :3], y_val=y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y, X_val=X[:7], y_val=y)
+    with pytest.raises(ValueError, match="at least one"):
+        model.fit(X, y, X_val=X, y_val=y, sample_weight_val=np.zeros(40))
+
+
+def test_negative_counts():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"targets y >= 0, but the smallest is -"):
+        PRSRegressor(Untouchable(), loss="poisson").fit(X, y)
+
+
+def test_not_fitted():
+    for model in (PRSRegressor(), PRSClassifier()):
+        with pytest.raises(NotFittedError):
+            model.predict(np.ones((2, 2)))
+        with pytest.raises(NotFittedError):
+            _ = model.feature_importances_
+
+
+# -- parameters that do what they say ------------------------------------------------------------
+
+
+def test_defaults_are_those_documented():
+    expected = {
+        "estimator": None,
+        "n_estimators": 100,
+        "alpha_init": "auto",
+        "loss": "auto",
+        "objective": "ensemble",
+        "penalty": None,
+        "feature_groups": None,
+        "max_iter": 3000,
+        "learning_rate": 1e-3,
+        "n_batches": 10,
+        "max_samples": None,
+        "ess_threshold": 0.9,
+        "refresh": "fresh",
+        "n_generations": 10,
+        "n_revivals": 0,
+        "baseline": "weighted",
+        "validation_fraction": 0.2,
+        "n_iter_no_change": None,
+        "standardize": True,
+        "engine": "auto",
+        "n_jobs": None,
+        "random_state": None,
+        "verbose": 0,
+    }
+    for model in (PRSRegressor(), PRSClassifier()):
+        params = model.get_params(deep=False)
+        assert {name: params[name] for name in expected} == expected
+    assert PRSClassifier().voting == "auto"
+
+
+def test_fitted_attributes():
+    X, y = data()
+    model = PRSRegressor(KNeighborsRegressor(), random_state=0, **QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.alpha_, model.feature_importances_)
+    assert model.expected_size_ == pytest.approx(model.alpha_.sum())
+    assert len(model.estimators_) == len(model.estimators_features_) == 10
+    assert model.n_iter_ == 5
+    assert list(model.history_.index) == [1, 2, 3, 4, 5]
+    assert 1 <= model.best_iter_ <= 5
+    best = model.history_["validation_objective"]
+    assert best.idxmin() == model.best_iter_
+    assert model.n_models_trained_ == model.history_["n_models_trained"].iloc[-1] + 10
+    assert (model.history_["n_models_trained"].diff().dropna() % 30 == 0).all()
+    assert ((model.history_["min_ess"] > 0) & (model.history_["min_ess"] <= 10)).all()
+    assert list(model.history_.columns) == [
+        "objective",
+        "validation_objective",
+        "min_ess",
+        "expected_size",
+        "refreshed",
+        "revived",
+        "n_models_trained",
+    ]
+    assert model.n_features_in_ == 5
+    assert not hasattr(model, "feature_names_in_")
+    assert model.stop_reason_ == "all epochs done"
+
+
+def test_alpha_at_the_start():
+    X, y = data()
+    frozen = ProjectedGradientDescent(learning_rate=1e-300)
+    for n, alpha in ((10, 0.5), (100, 0.05), (2, 0.5)):
+        model = PRSRegressor(LinearRegression(), optimizer=frozen, max_iter=1, n_estimators=n)
+        np.testing.assert_allclose(model.fit(X, y).alpha_, alpha)
+    start = np.linspace(0.1, 0.9, 5)
+    model = PRSRegressor(LinearRegression(), optimizer=frozen, alpha_init=start, max_iter=1)
+    np.testing.assert_allclose(model.fit(X, y).alpha_, start)
+
+
+def test_validation_data_is_for_choosing_only():
+    """With validation data given, members train on all of X; what we set aside joins at the end."""
+    X, y = data()
+    settings = QUICK | {"random_state": 0, "alpha_init": 1.0}
+    given_ = PRSRegressor(KNeighborsRegressor(1), **settings).fit(X, y, X_val=X[:9], y_val=y[:9])
+    split = PRSRegressor(KNeighborsRegressor(1), **settings).fit(X, y)
+    none = PRSRegressor(KNeighborsRegressor(1), validation_fraction=None, **settings).fit(X, y)
+    for model in (given_, split, none):
+        seen = [m.n_samples_fit_ for m in model.estimators_ if hasattr(m, "n_samples_fit_")]
+        assert set(seen) == {40}
+    same = none.history_["objective"] == none.history_["validation_objective"]
+    assert same.all()
+
+
+def test_max_samples_caps_training_batches_and_validation():
+    X, y = data(400)
+    sizes = []
+
+    class Count(Ridge):
+        def fit(self, X, y):
+            sizes.append(("fit", len(X)))
+            return super().fit(X, y)
+
+        def predict(self, X):
+            sizes.append(("predict", len(X)))
+            return super().predict(X)
+
+    model = PRSRegressor(Count(), max_samples=30, random_state=0, **QUICK)
+    model.fit(X, y)
+    assert {n for what, n in sizes if what == "fit"} == {30}
+    # Held-out rows of a batch and validation rows, each capped.
+    assert {n for what, n in sizes if what == "predict"} == {60}
+    sizes.clear()
+    model.set_params(max_samples=0.25).fit(X, y)
+    assert {n for what, n in sizes if what == "fit"} == {80}
+
+
+def test_members_of_a_large_ensemble_see_different_samples():
+    X, y = data(400)
+    model = PRSRegressor(
+        KNeighborsRegressor(1), max_samples=20, alpha_init=1.0, random_state=0, **QUICK
+    ).fit(X, y)
+    seen = {tuple(np.sort(m._y.ravel())) for m in model.estimators_ if hasattr(m, "_y")}
+    assert len(seen) == 3
+
+
+def test_patience():
+    X, _ = data()
+    rng = np.random.default_rng(0)
+    model = PRSRegressor(
+        LinearRegression(), max_iter=500, n_iter_no_change=5, n_estimators=10, random_state=0
+    ).fit(X, rng.normal(size=40))
+    assert model.n_iter_ < 500
+    assert "no improvement in 5 epochs" in model.stop_reason_
+
+
+def test_standardize_off():
+    X, y = data()
+    seen = []
+
+    class Look(Ridge):
+        def fit(self, X, y):
+            seen.append(np.abs(X).max())
+            return super().fit(X, y)
+
+    PRSRegressor(Look(), standardize=False, random_state=0, **QUICK).fit(1000.0 * X, y)
+    assert max(seen) > 1000.0
+    seen.clear()
+    PRSRegressor(Look(), random_state=0, **QUICK).fit(1000.0 * X, y)
+    assert max(seen) < 10.0
+
+
+@pytest.mark.parametrize(
+    "feature_groups, expected",
+    [
+        (["a", "a", "b", "c", "c"], [0, 0, 1, 2, 2]),
+        ([[3, 4], [0, 1]], [0, 0, 1, 2, 2]),
+        ({"left": [0, 1], "right": [-1, 3]}, [0, 0, 1, 2, 2]),
+        (np.array([5, 5, 1, 0, 0]), [0, 0, 1, 2, 2]),
+    ],
+)
+def test_groups(feature_groups, expected):
+    X, y = data()
+    model = PRSRegressor(
+        LinearRegression(), feature_groups=feature_groups, random_state=0, **QUICK
+    ).fit(X, y)
+    np.testing.assert_array_equal(model.feature_groups_, expected)
+    np.testing.assert_array_equal(model.alpha_, model.group_alpha_[expected])
+    assert model.group_alpha_.shape == (3,)
+    assert model.expected_size_ == pytest.approx(model.alpha_.sum())
+    for columns in model.estimators_features_:
+        held = np.isin(np.arange(5), columns)
+        assert held[0] == held[1]
+        assert held[3] == held[4]
+
+
+def test_penalties_make_ensembles_smaller():
+    X, y = data(100, 20)
+    sizes = [
+        PRSRegressor(
+            LinearRegression(),
+            penalty=None if lam is None else ExpectedSize(lam),
+            n_estimators=20,
+            max_iter=60,
+            learning_rate=0.01,
+            random_state=0,
+        )
+        .fit(X, y)
+        .expected_size_
+        for lam in (None, 0.01, 0.5)
+    ]
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_own_parts_are_used():
+    """A loss, a penalty, an optimiser, a distribution and an engine of the user's own."""
+    used = set()
+
+    class Error(SquaredError):
+        def pointwise_gradient(self, y, f):
+            used.add("loss")
+            return super().pointwise_gradient(y, f)
+
+    class Penalty(ExpectedSize):
+        def gradient(self, theta):
+            used.add("penalty")
+            return super().gradient(theta)
+
+    class Optimizer(ProjectedGradientDescent):
+        def update(self, *args):
+            used.add("optimizer")
+            return super().update(*args)
+
+    class Distribution(Bernoulli):
+        def sample(self, *args):
+            used.add("distribution")
+            return super().sample(*args)
+
+    class Engine(GenericEngine):
+        def predict_many(self, *args):
+            used.add("engine")
+            return super().predict_many(*args)
+
+    X, y = data()
+    model = PRSRegressor(
+        LinearRegression(),
+        loss=Error(),
+        penalty=Penalty(0.1),
+        optimizer=Optimizer(0.1),
+        distribution=Distribution(5, floor=0.1),
+        engine=Engine,
+        **QUICK,
+    )
+    clone(model).fit(X, y)
+    assert used == {"loss", "penalty", "optimizer", "distribution", "engine"}
+
+
+def test_units_of_the_target_do_not_matter():
+    X, y = data()
+    model = PRSRegressor(
+        LinearRegression(), penalty=ExpectedSize(0.05), random_state=0, **(QUICK | {"max_iter": 20})
+    )
+    alpha = model.fit(X, y).alpha_
+    # Scaling by a power of two is exact; a large offset is not, but must not swamp the weights.
+    np.testing.assert_allclose(model.fit(X, 1024.0 * y).alpha_, alpha, rtol=1e-8)
+    np.testing.assert_allclose(model.fit(X, y + 1000.0).alpha_, alpha, rtol=1e-4, atol=1e-6)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    n=st.integers(6, 30),
+    m=st.integers(1, 8),
+    classes=st.integers(2, 4),
+    seed=st.integers(0, 10**6),
+    params=st.fixed_dictionaries(
+        {
+            "n_estimators": st.integers(2, 12),
+            "max_iter": st.integers(1, 6),
+            "n_batches": st.integers(2, 12),
+            "learning_rate": st.floats(1e-4, 0.5),
+            "ess_threshold": st.floats(0, 1),
+            "refresh": st.sampled_from(["fresh", "window", "coupled"]),
+            "n_generations": st.integers(1, 15),
+            "n_revivals": st.integers(0, 2),
+            "objective": st.sampled_from(["ensemble", "members"]),
+            "baseline": st.sampled_from(["weighted", "paper", "none", None]),
+            "self_normalize": st.booleans(),
+            "validation_fraction": st.none() | st.floats(0.01, 0.99),
+            "max_samples": st.none() | st.integers(2, 20) | st.floats(0.01, 1.0),
+            "n_iter_no_change": st.none() | st.integers(1, 3),
+            "standardize": st.booleans(),
+            "penalty": st.sampled_from([None, ExpectedSize(0.1), ExpectedSize(10.0)]),
+        }
+    ),
+    voting=st.sampled_from(["soft", "hard"]),
+)
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.NoFeatureLeftWarning")
+def test_any_combination_of_parameters_gives_a_usable_model(n, m, classes, seed, params, voting):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, m))
+    y = rng.permutation(np.arange(n) % classes)
+    for model in (
+        PRSRegressor(KNeighborsRegressor(1), random_state=0, **params),
+        PRSClassifier(KNeighborsClassifier(1), random_state=0, voting=voting, **params),
+    ):
+        model.fit(X, y)
+        assert ((model.alpha_ >= 0) & (model.alpha_ <= 1)).all()
+        assert np.isfinite(model.predict(X)).all()
+        assert np.isfinite(model.history_.to_numpy(dtype=float)).all()
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)

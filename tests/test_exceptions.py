@@ -1,0 +1,88 @@
+"""An error of a base model tells where, on what, and what to do."""
+
+import copy
+import pickle
+
+import pytest
+
+from randsub.exceptions import (
+    BaseModelError,
+    InterruptedFitWarning,
+    NoFeatureLeftWarning,
+    RandsubWarning,
+)
+
+
+def test_the_message_tells_the_model_the_subset_and_the_reason() -> None:
+    error = BaseModelError("Ridge()", "ValueError: too few rows", [3, 7], epoch=12)
+    assert str(error) == (
+        "The base model Ridge() failed at epoch 12 on the subset of 2 feature(s) [3, 7]: "
+        "ValueError: too few rows. Every member of the ensemble must be able to learn from any "
+        "subset of the columns; wrap the base model in a pipeline that copes with this one, or "
+        "group columns that belong together with feature_groups."
+    )
+
+
+@pytest.mark.parametrize(
+    ("epoch", "words"),
+    [(None, "in the final ensemble"), (0, "at epoch 0"), (4, "at epoch 4")],
+)
+def test_the_message_tells_when(epoch, words) -> None:
+    assert f"failed {words} on" in str(BaseModelError("Ridge()", "no", [1], epoch=epoch))
+
+
+@pytest.mark.parametrize(("n", "shown", "more"), [(20, 20, None), (21, 20, 1), (500, 20, 480)])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_long_list_is_shortened(n, shown, more, named) -> None:
+    names = [f"gene {j}" for j in range(n)] if named else []
+    error = BaseModelError("Ridge()", "no", range(n), names)
+    listed = str(error).split("[")[1].split("]")[0]
+    words = [f"'gene {j}'" if named else str(j) for j in range(n)][:shown]
+    tail = "" if more is None else f", ... ({more} more)"
+    assert listed == ", ".join(words) + tail
+    assert f"subset of {n} feature(s)" in str(error)
+    # Nothing is lost: the whole list is on the error.
+    assert error.features == tuple(range(n))
+
+
+def test_located_adds_names_and_epoch() -> None:
+    error = BaseModelError("Ridge()", "no", [0, 2])
+    located = error.located(["age", "size", "colour"], 5)
+    assert isinstance(located, BaseModelError)
+    assert (located.model, located.reason, located.features) == ("Ridge()", "no", (0, 2))
+    assert located.names == ("age", "colour")
+    assert located.epoch == 5
+    assert "at epoch 5 on the subset of 2 feature(s) ['age', 'colour']" in str(located)
+    # The first one is as it was.
+    assert (error.names, error.epoch) == ((), None)
+
+
+def test_located_without_names_keeps_the_numbers() -> None:
+    located = BaseModelError("Ridge()", "no", [0, 2]).located([], 1)
+    assert located.names == ()
+    assert "[0, 2]" in str(located)
+
+
+def test_the_empty_subset_can_be_told() -> None:
+    error = BaseModelError("Ridge()", "no", []).located(["age"], 1)
+    assert "subset of 0 feature(s) []" in str(error)
+
+
+@pytest.mark.parametrize("travel", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy])
+def test_an_error_survives_the_way_back_from_a_worker(travel) -> None:
+    error = BaseModelError("Ridge()", "no", [3, 7], ["age", "size"], 12)
+    back = travel(error)
+    assert type(back) is BaseModelError
+    assert str(back) == str(error)
+    for name in ("model", "reason", "features", "names", "epoch", "args"):
+        assert getattr(back, name) == getattr(error, name)
+
+
+def test_the_error_can_be_caught_as_a_runtime_error() -> None:
+    assert issubclass(BaseModelError, RuntimeError)
+
+
+@pytest.mark.parametrize("warning", [InterruptedFitWarning, NoFeatureLeftWarning])
+def test_warnings_can_be_filtered_together(warning) -> None:
+    assert issubclass(warning, RandsubWarning)
+    assert issubclass(warning, UserWarning)

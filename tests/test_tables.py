@@ -1,0 +1,316 @@
+"""Arrays, sparse matrices and frames: the same operations, the same answers."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from randsub._tables import (
+    frame_kind,
+    n_rows,
+    numeric_columns,
+    replace_columns,
+    stack_rows,
+    take_columns,
+    take_rows,
+    to_array,
+)
+
+VALUES = np.arange(20.0).reshape(5, 4) * np.array([1.0, 0.0, 1.0, -1.0])
+
+
+def pandas_with_repeated_names(values: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(values, columns=["a", "b", "a", "c"], index=[7, 7, 8, 9, 7][: len(values)])
+
+
+KINDS = {
+    "numpy": np.array,
+    "fortran": np.asfortranarray,
+    "csr_matrix": sparse.csr_matrix,
+    "csr_array": sparse.csr_array,
+    "pandas": pandas_with_repeated_names,
+    "polars": lambda values: pl.DataFrame(values, schema=["a", "b", "c", "d"]),
+}
+every_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+
+
+def dense(table: Any) -> np.ndarray:
+    return table.toarray() if sparse.issparse(table) else np.asarray(table)
+
+
+# -- kinds ---------------------------------------------------------------------------------------
+
+
+def test_frames_are_told_apart() -> None:
+    assert frame_kind(pd.DataFrame({"a": [1]})) == "pandas"
+    assert frame_kind(pl.DataFrame({"a": [1]})) == "polars"
+    for other in (VALUES, sparse.csr_array(VALUES), pd.Series([1]), pl.Series([1]), [[1]]):
+        assert frame_kind(other) is None
+
+
+def test_no_frame_library_is_imported_for_arrays(monkeypatch) -> None:
+    for library in ("pandas", "polars"):
+        monkeypatch.delitem(sys.modules, library)
+    for table in (VALUES, sparse.csr_array(VALUES)):
+        assert frame_kind(table) is None
+        take_columns(stack_rows(take_rows(table, np.arange(2)), table), np.arange(2))
+    assert not {"pandas", "polars"} & set(sys.modules)
+
+
+# -- selecting -----------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4], [3, 1], [2], [1, 1, 4], []], ids=str)
+def test_take_rows(make, rows) -> None:
+    table = make(VALUES)
+    rows = np.array(rows, dtype=int)
+    part = take_rows(table, rows)
+    assert type(part) is type(table)
+    assert n_rows(part) == len(rows)
+    np.testing.assert_array_equal(dense(part), VALUES[rows])
+
+
+@every_kind
+@pytest.mark.parametrize("columns", [[0, 1, 2, 3], [0, 2], [3, 0], [1]], ids=str)
+def test_take_columns(make, columns) -> None:
+    table = make(VALUES)
+    columns = np.array(columns)
+    part = take_columns(table, columns)
+    assert type(part) is type(table)
+    np.testing.assert_array_equal(dense(part), VALUES[:, columns])
+    if frame_kind(table) is not None:
+        assert list(part.columns) == [table.columns[j] for j in columns]
+
+
+@every_kind
+def test_no_columns_give_an_array_without_columns(make) -> None:
+    part = take_columns(make(VALUES), np.array([], dtype=int))
+    assert isinstance(part, np.ndarray)
+    assert part.shape == (5, 0)
+
+
+@pytest.mark.parametrize(
+    "make", [KINDS[k] for k in ("numpy", "fortran", "csr_matrix", "csr_array")]
+)
+@pytest.mark.parametrize("take", [take_columns, take_rows])
+def test_selecting_everything_copies(make, take) -> None:
+    table = make(VALUES)
+    everything = np.arange(4 if take is take_columns else 5)
+    part = take(table, everything)
+    if sparse.issparse(part):
+        part.data[:] = -5.0
+    else:
+        part[:] = -5.0
+    np.testing.assert_array_equal(dense(table), VALUES)
+
+
+@pytest.mark.parametrize("take", [take_columns, take_rows])
+@pytest.mark.parametrize("everything", [True, False])
+def test_writing_into_a_part_of_a_pandas_frame_leaves_the_frame(take, everything) -> None:
+    table = pd.DataFrame(VALUES, columns=list("abcd"))
+    whole = np.arange(4 if take is take_columns else 5)
+    part = take(table, whole if everything else whole[1:3])
+    part.iloc[0, 0] = -5.0
+    part["b"] = -6.0
+    np.testing.assert_array_equal(table, VALUES)
+    # The values beneath are either a copy or cannot be written to.
+    fresh = take(table, whole)
+    beneath = fresh.to_numpy()
+    assert not (beneath.flags.writeable and np.shares_memory(beneath, table.to_numpy()))
+
+
+@pytest.mark.parametrize("take", [take_columns, take_rows])
+def test_writing_into_a_part_of_a_polars_frame_leaves_the_frame(take) -> None:
+    table = KINDS["polars"](VALUES)
+    part = take(table, np.arange(4 if take is take_columns else 5))
+    part[0, "a"] = -5.0
+    np.testing.assert_array_equal(table.to_numpy(), VALUES)
+
+
+def rich_pandas() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "whole": np.array([1, 2, 3], dtype=np.int16),
+            "nullable": pd.array([1, None, 3], dtype="Int64"),
+            "maybe": pd.array([True, None, False], dtype="boolean"),
+            "kind": pd.Categorical(["x", "y", "x"], categories=["z", "y", "x"], ordered=True),
+            "truth": [True, False, True],
+            "word": ["p", "q", "r"],
+            "single": np.array([0.5, np.nan, 2.0], dtype=np.float32),
+            "day": pd.to_datetime(["2020-01-01", "2021-01-01", "2022-01-01"]),
+        }
+    )
+
+
+def rich_polars() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "whole": pl.Series([1, 2, 3], dtype=pl.Int16),
+            "nullable": pl.Series([1, None, 3], dtype=pl.Int64),
+            "maybe": pl.Series([True, None, False]),
+            "kind": pl.Series(["x", "y", "x"], dtype=pl.Categorical),
+            "truth": [True, False, True],
+            "word": ["p", "q", "r"],
+            "single": pl.Series([0.5, None, 2.0], dtype=pl.Float32),
+            "day": pl.Series(["2020-01-01", "2021-01-01", "2022-01-01"]).str.to_date(),
+        }
+    )
+
+
+RICH = pytest.mark.parametrize("make", [rich_pandas, rich_polars], ids=["pandas", "polars"])
+
+
+@RICH
+def test_slices_of_frames_keep_names_and_dtypes(make) -> None:
+    table = make()
+    some = take_columns(table, np.array([3, 1, 6]))
+    assert list(some.columns) == ["kind", "nullable", "single"]
+    assert list(some.dtypes) == [table[name].dtype for name in some.columns]
+    below = take_rows(table, np.array([2, 0]))
+    assert list(below.columns) == list(table.columns)
+    assert list(below.dtypes) == list(table.dtypes)
+    assert list(below["word"]) == ["r", "p"]
+
+
+# -- stacking ------------------------------------------------------------------------------------
+
+
+@every_kind
+def test_stack_rows(make) -> None:
+    above, below = make(VALUES), make(VALUES[:2] + 100.0)
+    both = stack_rows(above, below)
+    assert type(both) is type(above)
+    assert n_rows(both) == 7
+    np.testing.assert_array_equal(dense(both), np.concatenate([VALUES, VALUES[:2] + 100.0]))
+    if sparse.issparse(both):
+        assert both.format == "csr"
+    if frame_kind(both) is not None:
+        assert list(both.columns) == list(above.columns)
+
+
+@RICH
+def test_stacked_frames_keep_dtypes(make) -> None:
+    table = make()
+    both = stack_rows(table, take_rows(table, np.array([1])))
+    assert list(both.dtypes) == list(table.dtypes)
+    assert list(both["word"]) == ["p", "q", "r", "q"]
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_whole_numbers_and_fractions_can_be_stacked(library) -> None:
+    # Training rows that happen to be whole numbers, validation rows that are not.
+    both = stack_rows(library.DataFrame({"a": [1, 2]}), library.DataFrame({"a": [0.5]}))
+    assert list(both["a"]) == [1.0, 2.0, 0.5]
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+@RICH
+def test_numeric_columns(make) -> None:
+    table = make()
+    found = numeric_columns(table)
+    assert found.dtype == bool
+    assert [name for name, yes in zip(table.columns, found, strict=True) if yes] == [
+        "whole",
+        "nullable",
+        "maybe",
+        "truth",
+        "single",
+    ]
+    assert numeric_columns(table[["word", "kind"]]).tolist() == [False, False]
+
+
+def test_repeated_names_are_told_apart_by_place() -> None:
+    table = pd.DataFrame([[1, "x", 2.5]], columns=["a", "a", "a"])
+    assert numeric_columns(table).tolist() == [True, False, True]
+    np.testing.assert_array_equal(to_array(table, np.array([0, 2])), [[1.0, 2.5]])
+
+
+@RICH
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ([0], [[1], [2], [3]]),
+        ([1], [[1], [np.nan], [3]]),
+        ([2], [[1], [np.nan], [0]]),
+        ([4], [[1], [0], [1]]),
+        ([6], [[0.5], [np.nan], [2.0]]),
+        ([0, 4], [[1, 1], [2, 0], [3, 1]]),
+        ([6, 4], [[0.5, 1], [np.nan, 0], [2.0, 1]]),
+        ([2, 0, 6, 1], [[1, 1, 0.5, 1], [np.nan, 2, np.nan, np.nan], [0, 3, 2.0, 3]]),
+    ],
+    ids=str,
+)
+def test_to_array(make, columns, expected) -> None:
+    found = to_array(make(), np.array(columns))
+    assert isinstance(found, np.ndarray)
+    assert found.dtype.kind in "fib"
+    np.testing.assert_array_equal(found.astype(float), expected)
+
+
+@RICH
+def test_to_array_keeps_single_precision(make) -> None:
+    assert to_array(make(), np.array([6])).dtype == np.float32
+    assert to_array(make(), np.array([0])).dtype == np.int16
+
+
+@RICH
+def test_to_array_of_no_columns(make) -> None:
+    assert to_array(make(), np.array([], dtype=int)).shape == (3, 0)
+
+
+# -- replacing -----------------------------------------------------------------------------------
+
+
+@RICH
+def test_replace_columns(make) -> None:
+    table = make()
+    before = make()
+    columns = np.array([6, 0, 1])
+    values = np.array([[60.5, 10.5, 20.5], [61.5, 11.5, 21.5], [62.5, 12.5, 22.5]])
+    found = replace_columns(table, columns, values)
+    assert type(found) is type(table)
+    assert list(found.columns) == list(table.columns)
+    for k, j in enumerate(columns):
+        column = found[table.columns[j]]
+        assert list(column) == list(values[:, k])
+        assert "loat64" in str(column.dtype)
+    for j in np.setdiff1d(np.arange(8), columns):
+        name = table.columns[j]
+        assert found[name].dtype == table[name].dtype
+        assert found[name].to_list()[::2] == table[name].to_list()[::2]
+    # The frame that was given is as it was.
+    assert table.equals(before)
+
+
+@RICH
+def test_replace_all_columns(make) -> None:
+    table = make()[["whole", "single"]]
+    found = replace_columns(table, np.array([1, 0]), np.array([[1.0, 2.0]] * 3))
+    assert list(found.columns) == ["whole", "single"]
+    np.testing.assert_array_equal(found.to_numpy(), [[2.0, 1.0]] * 3)
+
+
+def test_replace_keeps_single_precision() -> None:
+    values = np.ones((3, 1), dtype=np.float32)
+    assert replace_columns(rich_pandas(), np.array([0]), values)["whole"].dtype == np.float32
+    assert replace_columns(rich_polars(), np.array([0]), values)["whole"].dtype == pl.Float32
+
+
+def test_replace_columns_with_repeated_names_and_index() -> None:
+    table = pd.DataFrame(
+        [[1, "x", 2, 3.0], [4, "y", 5, 6.0]],
+        columns=pd.Index(["a", "a", "b", "a"], name="what"),
+        index=pd.Index([9, 9], name="who"),
+    )
+    found = replace_columns(table, np.array([3, 0]), np.array([[30.0, 10.0], [60.0, 40.0]]))
+    expected = pd.DataFrame(
+        [[10.0, "x", 2, 30.0], [40.0, "y", 5, 60.0]], columns=table.columns, index=table.index
+    )
+    pd.testing.assert_frame_equal(found, expected)
