@@ -3,7 +3,8 @@
 The problem is the paper's: 5 relevant features, 300 irrelevant ones that are strongly correlated
 with their neighbours, 300 training, 100 validation and 100 test samples. So that it ends within a
 minute or two, this runs far fewer epochs than the paper's 3,000, with larger steps, a window of
-generations that trains fewer models, and two revivals of dropped features. Results go to a folder: results.csv, report.md and alpha.png.
+generations that trains fewer models, and two revivals of dropped features. Results go to a folder:
+results.csv, report.md and alpha.png.
 
     python examples/demo.py [--output demo-output] [--epochs 120] [--seed 0] [--jobs -1]
 """

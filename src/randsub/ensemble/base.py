@@ -1,14 +1,13 @@
 """What classifier and regressor share: validate, assemble, train, average."""
 
 from abc import ABCMeta, abstractmethod
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -21,8 +20,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from randsub._tables import frame_kind, take_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.distributions import SubsetDistribution
-from randsub.engines import Assignment, Data, Dispatcher, Engine, Learner, average_prediction
+from randsub.engines import Data, Dispatcher, Engine, Learner, average_prediction
 from randsub.ensemble import parts
+from randsub.ensemble.constraints import CONSTRAINTS
 from randsub.ensemble.inputs import (
     Samples,
     as_fitted,
@@ -31,6 +31,7 @@ from randsub.ensemble.inputs import (
     match_frame,
     split_validation,
 )
+from randsub.ensemble.members import train_members
 from randsub.ensemble.missing import takes_missing
 from randsub.ensemble.standardize import Standardizer
 from randsub.exceptions import BaseModelError
@@ -46,44 +47,7 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
     _task: ClassVar[Literal["regression", "classification"]]
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 2, None, closed="left")],
-        "alpha_init": [
-            StrOptions({"auto"}),
-            Interval(Real, 0, 1, closed="right"),
-            "array-like",
-        ],
-        "loss": [StrOptions({"auto", *parts.LOSSES}), Loss],
-        "objective": [StrOptions({"ensemble", "members"})],
-        "penalty": [Penalty, None],
-        "feature_groups": ["array-like", dict, None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "n_batches": [Interval(Integral, 2, None, closed="left")],
-        "max_samples": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            None,
-        ],
-        "ess_threshold": [Interval(Real, 0, 1, closed="both")],
-        "refresh": [StrOptions({"fresh", "window", "coupled"})],
-        "n_generations": [Interval(Integral, 1, None, closed="left")],
-        "n_revivals": [Interval(Integral, 0, None, closed="left")],
-        "revival_level": [Interval(Real, 0, 1, closed="neither")],
-        "baseline": [StrOptions({"weighted", "paper", "none"}), None],
-        "self_normalize": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "standardize": ["boolean"],
-        "distribution": [StrOptions({"auto"}), SubsetDistribution],
-        "optimizer": [StrOptions(set(parts.OPTIMIZERS)), Optimizer],
-        "engine": [StrOptions({"auto", *parts.ENGINES}), type],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
     def __init__(
         self,
@@ -228,7 +192,9 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         state = start(problem, settings, theta, rng)
         state = train(problem, settings, state, callbacks)
         self._record(state)
-        self._train_members(problem, settings, samples, state)
+        self.estimators_, self.estimators_features_ = train_members(
+            problem, settings, samples.rows, state
+        )
         return self
 
     def _base(self) -> Any:
@@ -401,38 +367,6 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         self.best_iter_ = state.best_epoch
         self.stop_reason_ = state.stopped
         self.n_models_trained_ = state.n_models_trained + self.n_estimators
-
-    def _train_members(
-        self, problem: Problem, settings: Settings, samples: Samples, state: TrainingState
-    ) -> None:
-        """The final ensemble: fresh masks from the best theta, on all rows of X."""
-        rng = state.rng()
-        n_masks = settings.n_masks
-        masks = self._distribution.expand(
-            self._distribution.sample(state.best_theta[0], n_masks, rng)
-        )
-        seeds = rng.integers(np.iinfo(np.int32).max, size=n_masks)
-        # Where a model may not see all rows, different models see different ones.
-        limited = settings.max_samples is not None and settings.max_samples < len(samples.rows)
-        n_parts = min(settings.n_batches, n_masks) if limited else 1
-        target = problem.targets[0]
-        assignments = [
-            Assignment(
-                y=samples.y,
-                train_rows=np.sort(thin(samples.rows, settings.max_samples, target.strata, rng)),
-                query_rows=samples.rows[:0],
-                val_rows=samples.rows[:0],
-                masks=masks[part],
-                seeds=seeds[part],
-            )
-            for part in np.array_split(np.arange(n_masks), n_parts)
-        ]
-        try:
-            models = problem.dispatcher.fit(assignments)
-        except BaseModelError as error:
-            raise error.located(problem.feature_names, None) from error.__cause__
-        self.estimators_ = [model for part in models for model in part]
-        self.estimators_features_ = [np.flatnonzero(mask) for mask in masks]
 
     # -- using -----------------------------------------------------------------------------------
 

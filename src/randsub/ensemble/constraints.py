@@ -1,0 +1,51 @@
+"""What each parameter may be, as data; scikit-learn checks it and words the error."""
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+
+from randsub.distributions import SubsetDistribution
+from randsub.ensemble import parts
+from randsub.losses import Loss
+from randsub.optim import Optimizer
+from randsub.penalties import Penalty
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "estimator": [HasMethods(["fit", "predict"]), None],
+    "n_estimators": [Interval(Integral, 2, None, closed="left")],
+    "alpha_init": [
+        StrOptions({"auto"}),
+        Interval(Real, 0, 1, closed="right"),
+        "array-like",
+    ],
+    "loss": [StrOptions({"auto", *parts.LOSSES}), Loss],
+    "objective": [StrOptions({"ensemble", "members"})],
+    "penalty": [Penalty, None],
+    "feature_groups": ["array-like", dict, None],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "n_batches": [Interval(Integral, 2, None, closed="left")],
+    "max_samples": [
+        Interval(Integral, 2, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="right"),
+        None,
+    ],
+    "ess_threshold": [Interval(Real, 0, 1, closed="both")],
+    "refresh": [StrOptions({"fresh", "window", "coupled"})],
+    "n_generations": [Interval(Integral, 1, None, closed="left")],
+    "n_revivals": [Interval(Integral, 0, None, closed="left")],
+    "revival_level": [Interval(Real, 0, 1, closed="neither")],
+    "baseline": [StrOptions({"weighted", "paper", "none"}), None],
+    "self_normalize": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "standardize": ["boolean"],
+    "distribution": [StrOptions({"auto"}), SubsetDistribution],
+    "optimizer": [StrOptions(set(parts.OPTIMIZERS)), Optimizer],
+    "engine": [StrOptions({"auto", *parts.ENGINES}), type],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
