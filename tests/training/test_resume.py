@@ -6,6 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
+from randsub._typing import FloatArray
+from randsub.distributions import Bernoulli
 from randsub.exceptions import InterruptedFitWarning
 from randsub.optim import ProjectedAdam
 from randsub.penalties import RowGroups
@@ -74,8 +76,16 @@ def test_resuming_forgets_why_it_stopped() -> None:
     assert final.stopped == "all epochs done"
 
 
+class Unbounded(Bernoulli):
+    """Projects onto everything, and so hands back what it was given."""
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        return theta
+
+
 def test_start_leaves_its_arguments_alone() -> None:
-    problem, settings = world(), make_settings()
+    problem = make_problem(noisy, n_tasks=2, distribution=Unbounded(4))
+    settings = make_settings()
     rng, theta = np.random.default_rng(3), np.full((2, 4), 0.5)
     one = start(problem, settings, theta, rng)
     two = start(problem, settings, theta, rng)

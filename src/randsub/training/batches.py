@@ -58,7 +58,8 @@ def thin(
         return rows
     # Evenly spaced places in an order that keeps classes together.
     places = np.floor((np.arange(size) + rng.random()) * len(rows) / size).astype(np.intp)
-    return _shuffled(rows, strata, rng)[places]
+    # The last place may round up to the end.
+    return _shuffled(rows, strata, rng)[np.minimum(places, len(rows) - 1)]
 
 
 def _shuffled(rows: IntArray, strata: IntArray | None, rng: np.random.Generator) -> IntArray:

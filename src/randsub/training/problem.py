@@ -107,4 +107,5 @@ class Settings:
         """Epoch after which the next revival is due at the latest, if one is left."""
         if revived >= self.n_revivals:
             return None
-        return round(self.max_iter * (revived + 1) / (self.n_revivals + 1))
+        # At least one epoch must have found a best theta to start again from.
+        return max(1, round(self.max_iter * (revived + 1) / (self.n_revivals + 1)))
