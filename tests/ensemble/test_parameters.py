@@ -38,7 +38,7 @@ def data(n=40, m=5, seed=0):
 BAD = {
     "n_estimators": [0, 1, -3, 2.5, "many", None],
     "alpha_init": [0.0, -0.1, 1.5, "half", np.zeros(5), np.full(5, 2.0), np.full(4, 0.5)],
-    "loss": ["absolute", 3, "cross_entropy", CrossEntropy(), Huber(delta=0.0), Huber(-1.0)],
+    "loss": ["absolute", 3, "cross_entropy", CrossEntropy(), Huber(delta=0.0), Huber("wide")],
     "objective": ["both", None],
     "penalty": ["l1", 0.1, ExpectedSize(-1.0), ExpectedSize(np.nan), FusedLasso(1.0, [[0, 5]])],
     "feature_groups": [

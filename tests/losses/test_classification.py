@@ -113,7 +113,7 @@ def test_auto_needs_the_number_of_models():
 
 @pytest.mark.parametrize("clip", [0.0, 1.0, -0.1, 3, np.nan])
 def test_a_clip_that_leaves_no_share_is_refused(clip):
-    with pytest.raises(ValueError, match="CrossEntropy needs clip='auto' or 0 < clip < 1, got"):
+    with pytest.raises(ValueError, match="CrossEntropy needs a finite 0 < clip < 1, got"):
         CrossEntropy(clip).check(np.eye(2))
 
 

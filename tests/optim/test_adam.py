@@ -86,11 +86,13 @@ def test_defaults_are_those_of_the_paper():
 @pytest.mark.parametrize("name", ["beta1", "beta2"])
 @pytest.mark.parametrize("value", [-0.1, 1.0, np.nan])
 def test_a_memory_that_does_not_fade_is_refused(name, value):
-    with pytest.raises(ValueError, match=f"ProjectedAdam needs 0 <= {name} < 1, got {value!r}"):
+    with pytest.raises(
+        ValueError, match=f"ProjectedAdam needs a finite 0 <= {name} < 1, got {value!r}"
+    ):
         ProjectedAdam(**{name: value}).check()
 
 
 @pytest.mark.parametrize("eps", [0.0, -1e-8, np.nan])
 def test_an_eps_that_is_none_is_refused(eps):
-    with pytest.raises(ValueError, match="ProjectedAdam needs eps > 0, got"):
+    with pytest.raises(ValueError, match="ProjectedAdam needs a finite eps > 0, got"):
         ProjectedAdam(eps=eps).check()

@@ -60,7 +60,7 @@ class SubsetDistribution(ABC):
         return masks[:, self.column_parameters()]
 
     def expected_size(self, theta: FloatArray) -> float:
-        """Expected number of columns in a subset."""
+        """Expected number of columns in a subset, where theta holds marginal probabilities."""
         return float(theta[self.column_parameters()].sum())
 
     def score_sums(

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from randsub._numbers import check_number
 from randsub._typing import FloatArray
 from randsub.losses.base import Loss
 
@@ -29,8 +30,8 @@ class CrossEntropy(Loss):
 
     def check(self, y: FloatArray) -> None:
         """The clip must leave room for a share."""
-        if self.clip != "auto" and not 0.0 < self.clip < 1.0:
-            raise ValueError(f"CrossEntropy needs clip='auto' or 0 < clip < 1, got {self.clip!r}.")
+        if self.clip != "auto":
+            check_number(self, "clip", 0.0, 1.0, open_low=True)
 
     def for_ensemble(self, n_masks: int) -> "CrossEntropy":
         """Clip at half a vote."""

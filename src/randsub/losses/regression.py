@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlogy
 
+from randsub._numbers import check_number
 from randsub._typing import FloatArray
 from randsub.losses.base import Loss, Reference
 
@@ -40,8 +41,7 @@ class Huber(Loss):
 
     def check(self, y: FloatArray) -> None:
         """The bend must be at a positive distance."""
-        if not (np.isfinite(self.delta) and self.delta > 0.0):
-            raise ValueError(f"Huber needs a finite delta > 0, got {self.delta!r}.")
+        check_number(self, "delta", 0.0, open_low=True)
 
     def pointwise(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """``r ** 2`` up to delta, then its tangent ``2 delta |r| - delta ** 2``."""
@@ -71,8 +71,7 @@ class PoissonDeviance(Loss):
 
     def check(self, y: FloatArray) -> None:
         """Targets must be counts, or at least not negative, and not all zero."""
-        if not (np.isfinite(self.floor) and self.floor > 0.0):
-            raise ValueError(f"PoissonDeviance needs a finite floor > 0, got {self.floor!r}.")
+        check_number(self, "floor", 0.0, open_low=True)
         if (y < 0.0).any():
             raise ValueError(
                 "PoissonDeviance needs targets y >= 0, but the smallest is "

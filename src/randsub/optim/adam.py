@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from randsub._numbers import check_number
 from randsub._typing import FloatArray, IntArray
-from randsub.optim.base import Optimizer, Projection, check_learning_rate, projected
+from randsub.optim.base import Optimizer, Projection, projected
 
 
 class AdamState(NamedTuple):
@@ -50,12 +51,10 @@ class ProjectedAdam(Optimizer):
 
     def check(self) -> None:
         """The rate must be usable and the memories must fade."""
-        check_learning_rate(self, self.learning_rate)
-        for name in ("beta1", "beta2"):
-            if not 0.0 <= (beta := getattr(self, name)) < 1.0:
-                raise ValueError(f"ProjectedAdam needs 0 <= {name} < 1, got {beta!r}.")
-        if not self.eps > 0.0:
-            raise ValueError(f"ProjectedAdam needs eps > 0, got {self.eps!r}.")
+        check_number(self, "learning_rate", 0.0, open_low=True)
+        check_number(self, "beta1", 0.0, 1.0)
+        check_number(self, "beta2", 0.0, 1.0)
+        check_number(self, "eps", 0.0, open_low=True)
 
     def init(self, theta: FloatArray) -> AdamState:
         """No gradient has been seen."""

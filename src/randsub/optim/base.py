@@ -65,11 +65,3 @@ class Optimizer(BaseEstimator, ABC):
 def projected(gradient: FloatArray, theta: FloatArray, project: Projection) -> FloatArray:
     """The gradient without the entries along which a step would leave the domain."""
     return np.where(project(theta - gradient) != theta, gradient, 0.0)
-
-
-def check_learning_rate(owner: Optimizer, learning_rate: float) -> None:
-    """A learning rate is a finite positive number."""
-    if not (np.isfinite(learning_rate) and learning_rate > 0.0):
-        raise ValueError(
-            f"{type(owner).__name__} needs a finite learning_rate > 0, got {learning_rate!r}."
-        )

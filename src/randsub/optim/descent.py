@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from randsub._numbers import check_number
 from randsub._typing import FloatArray, IntArray
-from randsub.optim.base import Optimizer, Projection, check_learning_rate
+from randsub.optim.base import Optimizer, Projection
 
 
 class DescentState(NamedTuple):
@@ -27,7 +28,7 @@ class ProjectedGradientDescent(Optimizer):
 
     def check(self) -> None:
         """The learning rate must be usable."""
-        check_learning_rate(self, self.learning_rate)
+        check_number(self, "learning_rate", 0.0, open_low=True)
 
     def init(self, theta: FloatArray) -> DescentState:
         """Nothing but a count."""

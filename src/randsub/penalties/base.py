@@ -1,10 +1,7 @@
 """The protocol of a penalty."""
 
 from abc import ABC, abstractmethod
-from numbers import Real
-from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from randsub._typing import FloatArray
@@ -61,9 +58,3 @@ class Sum(Penalty):
     def gradient(self, theta: FloatArray) -> FloatArray:
         """The sum of the subgradients."""
         return self.left.gradient(theta) + self.right.gradient(theta)
-
-
-def check_coefficient(owner: Penalty, lam: Any) -> None:
-    """A coefficient is a finite number that is not negative."""
-    if not (isinstance(lam, Real) and 0.0 <= float(lam) < np.inf):
-        raise ValueError(f"{type(owner).__name__} needs a finite lam >= 0, got {lam!r}.")

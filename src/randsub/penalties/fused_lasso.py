@@ -5,8 +5,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from randsub._numbers import check_number
 from randsub._typing import FloatArray, IntArray
-from randsub.penalties.base import Penalty, check_coefficient
+from randsub.penalties.base import Penalty
 
 
 class FusedLasso(Penalty):
@@ -35,7 +36,7 @@ class FusedLasso(Penalty):
 
     def check(self, n_parameters: int) -> None:
         """The coefficient must be usable and the edges must join features that exist."""
-        check_coefficient(self, self.lam)
+        check_number(self, "lam", 0.0)
         edges = np.asarray(self.edges)
         if edges.size == 0:
             return

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from randsub._numbers import check_number
 from randsub._typing import FloatArray
-from randsub.penalties.base import Penalty, check_coefficient
+from randsub.penalties.base import Penalty
 
 
 class ExpectedSize(Penalty):
@@ -20,7 +21,7 @@ class ExpectedSize(Penalty):
 
     def check(self, n_parameters: int) -> None:
         """The coefficient must be usable."""
-        check_coefficient(self, self.lam)
+        check_number(self, "lam", 0.0)
 
     def value(self, theta: FloatArray) -> float:
         """``lam`` times the sum of theta."""
