@@ -120,7 +120,7 @@ def plot_alpha(alphas: dict[str, Any], relevant: Any, path: Path) -> None:
         ax.plot(relevant, alpha[relevant], "o", color="C3", markersize=5)
         ax.set(ylabel=r"$\alpha$", ylim=(0, 1.08), title=f"PRS with {name}")
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(loc="upper right", frameon=False, ncols=2)
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, ncols=2)
     axes[-1].set_xlabel("feature")
     fig.savefig(path, dpi=120)
     plt.close(fig)

@@ -17,9 +17,9 @@ def test_the_message_tells_the_model_the_subset_and_the_reason() -> None:
     error = BaseModelError("Ridge()", "ValueError: too few rows", [3, 7], epoch=12)
     assert str(error) == (
         "The base model Ridge() failed at epoch 12 on the subset of 2 feature(s) [3, 7]: "
-        "ValueError: too few rows. Every member of the ensemble must be able to learn from any "
-        "subset of the columns; wrap the base model in a pipeline that copes with this one, or "
-        "group columns that belong together with feature_groups."
+        "ValueError: too few rows. If it can learn from other subsets but not from this one, wrap "
+        "it in a pipeline that copes with it, or keep columns that need each other together with "
+        "feature_groups."
     )
 
 

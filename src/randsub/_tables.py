@@ -60,14 +60,12 @@ def n_rows(X: Table) -> int:
 
 
 def numeric_columns(frame: Table) -> BoolArray:
-    """Which columns of a frame hold numbers (truth values among them)."""
+    """Which columns of a frame hold numbers; truth values are none."""
     if frame_kind(frame) == "polars":
-        import polars as pl
+        return np.array([dtype.is_numeric() for dtype in frame.dtypes], dtype=bool)
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-        return np.array([d.is_numeric() or d == pl.Boolean for d in frame.dtypes], dtype=bool)
-    from pandas.api.types import is_numeric_dtype
-
-    return np.array([is_numeric_dtype(d) for d in frame.dtypes], dtype=bool)
+    return np.array([is_numeric_dtype(d) and not is_bool_dtype(d) for d in frame.dtypes], bool)
 
 
 def to_array(frame: Table, columns: IntArray) -> Any:
@@ -82,16 +80,22 @@ def to_array(frame: Table, columns: IntArray) -> Any:
 
 
 def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
-    """The frame with some of its columns replaced by those of an array."""
+    """The frame with some of its columns replaced by those of an array; single precision stays."""
     if frame_kind(frame) == "polars":
         import polars as pl
 
-        names = [frame.columns[j] for j in columns]
-        return frame.with_columns([pl.Series(name, values[:, k]) for k, name in enumerate(names)])
+        series = [pl.Series(frame.columns[j], values[:, k]) for k, j in enumerate(columns)]
+        single = [frame.dtypes[j] == pl.Float32 for j in columns]
+        return frame.with_columns(
+            [s.cast(pl.Float32) if f else s for s, f in zip(series, single, strict=True)]
+        )
     import pandas as pd
 
-    # Names may repeat, so the pieces are put together by position.
+    # By position: names need not be strings, nor sortable among each other.
     replaced = pd.DataFrame(values, index=frame.index, columns=columns)
+    single = [j for j in columns if frame.dtypes.iloc[j] == np.float32]
+    if single and values.dtype != np.float32:
+        replaced = replaced.astype(dict.fromkeys(single, np.float32))
     others = np.setdiff1d(np.arange(frame.shape[1]), columns)
     if len(others):
         kept = frame.iloc[:, others].set_axis(others, axis=1)

@@ -63,7 +63,7 @@ class BaseModelError(RuntimeError):
             listed += f", ... ({len(shown) - self.SHOWN} more)"
         return (
             f"The base model {self.model} failed {when} on the subset of {len(self.features)} "
-            f"feature(s) [{listed}]: {self.reason}. Every member of the ensemble must be able to "
-            "learn from any subset of the columns; wrap the base model in a pipeline that copes "
-            "with this one, or group columns that belong together with feature_groups."
+            f"feature(s) [{listed}]: {self.reason.rstrip('.')}. If it can learn from other subsets "
+            "but not from this one, wrap it in a pipeline that copes with it, or keep columns that "
+            "need each other together with feature_groups."
         )

@@ -1,6 +1,7 @@
 """Bad parameters and bad data: a clear error before any training; good ones do what they say."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,7 +38,18 @@ def data(n=40, m=5, seed=0):
 
 BAD = {
     "n_estimators": [0, 1, -3, 2.5, "many", None],
-    "alpha_init": [0.0, -0.1, 1.5, "half", np.zeros(5), np.full(5, 2.0), np.full(4, 0.5)],
+    "alpha_init": [
+        0.0,
+        -0.1,
+        1.5,
+        1,
+        "half",
+        ["a"] * 5,
+        np.zeros(5),
+        np.eye(5)[0],
+        np.full(5, 2.0),
+        np.full(4, 0.5),
+    ],
     "loss": ["absolute", 3, "cross_entropy", CrossEntropy(), Huber(delta=0.0), Huber("wide")],
     "objective": ["both", None],
     "penalty": ["l1", 0.1, ExpectedSize(-1.0), ExpectedSize(np.nan), FusedLasso(1.0, [[0, 5]])],
@@ -46,6 +58,8 @@ BAD = {
         [[0, 1], [1, 2]],
         [[0, 9]],
         {"a": ["x"]},
+        {"a": "g", "b": "g"},
+        [[True, False, True, False, False]],
         "prefix",
     ],
     "max_iter": [0, -1, 1.5, None],
@@ -128,6 +142,65 @@ def test_one_class():
     X, _ = data()
     with pytest.raises(ValueError, match=r"only one class: 'a'"):
         PRSClassifier().fit(X, ["a"] * 40)
+
+
+def test_bad_validation_data_is_said_to_be_that():
+    X, y = data()
+    model = PRSRegressor(Untouchable())
+    for bad in (
+        {"X_val": np.full((3, 5), np.nan), "y_val": y[:3]},
+        {"X_val": X[:3], "y_val": [1.0, np.nan, 2.0]},
+        {"X_val": X[:3], "y_val": y[:3], "sample_weight_val": [1.0, -1.0, 1.0]},
+        {"X_val": X[:3], "y_val": y[:3], "sample_weight_val": [1.0]},
+    ):
+        with pytest.raises(ValueError, match="In the validation data"):
+            model.fit(X, y, **bad)
+
+
+def test_validation_targets_that_the_loss_cannot_take():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"targets y >= 0, but the smallest is -"):
+        PRSRegressor(Untouchable(), loss="poisson").fit(X, np.abs(y), X_val=X, y_val=y)
+
+
+def test_an_objective_that_is_not_finite():
+    class BrokenError(SquaredError):
+        def pointwise(self, y, f):
+            return super().pointwise(y, f) * np.nan
+
+    X, y = data()
+    with pytest.raises(ValueError, match=r"objective at epoch 1 is not finite: nan .*Broken"):
+        PRSRegressor(LinearRegression(), loss=BrokenError(), **QUICK).fit(X, y)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    X, y = data()
+    model = PRSRegressor(KNeighborsRegressor(), random_state=0, **QUICK).fit(X, y)
+    before, alpha = model.predict(X), model.alpha_
+    for failing in (
+        lambda: model.fit(X[:, :3], y, sample_weight=np.zeros(40)),
+        lambda: model.fit(1000.0 * X, y, X_val=X[:2], y_val=y[:3]),
+        lambda: model.set_params(estimator=KNeighborsRegressor(1000)).fit(1000.0 * X[:, :4], y),
+    ):
+        with pytest.raises((ValueError, RuntimeError)):
+            failing()
+        np.testing.assert_array_equal(model.predict(X), before)
+        np.testing.assert_array_equal(model.alpha_, alpha)
+    fresh = PRSRegressor(KNeighborsRegressor(1000), **QUICK)
+    with pytest.raises(RuntimeError):
+        fresh.fit(X, y)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+
+
+def test_a_second_fit_remembers_nothing_of_the_first():
+    X, y = data()
+    model = PRSRegressor(LinearRegression(), feature_groups=[[0, 1]], random_state=0, **QUICK)
+    model.fit(pd.DataFrame(X, columns=list("abcde")), y)
+    assert hasattr(model, "group_alpha_")
+    model.set_params(feature_groups=None).fit(X[:, :3], y)
+    assert not hasattr(model, "group_alpha_")
+    assert not hasattr(model, "feature_names_in_")
 
 
 def test_half_a_validation_set():
@@ -236,7 +309,7 @@ def test_alpha_at_the_start():
 def test_validation_data_is_for_choosing_only():
     """With validation data given, members train on all of X; what we set aside joins at the end."""
     X, y = data()
-    settings = QUICK | {"random_state": 0, "alpha_init": 1.0}
+    settings = QUICK | {"random_state": 0, "alpha_init": 0.9}
     given_ = PRSRegressor(KNeighborsRegressor(1), **settings).fit(X, y, X_val=X[:9], y_val=y[:9])
     split = PRSRegressor(KNeighborsRegressor(1), **settings).fit(X, y)
     none = PRSRegressor(KNeighborsRegressor(1), validation_fraction=None, **settings).fit(X, y)
@@ -245,6 +318,79 @@ def test_validation_data_is_for_choosing_only():
         assert set(seen) == {40}
     same = none.history_["objective"] == none.history_["validation_objective"]
     assert same.all()
+
+
+def test_the_final_ensemble_is_drawn_from_the_best_alpha():
+    X, _ = data(60, 8)
+    model = PRSRegressor(
+        KNeighborsRegressor(), n_estimators=200, max_iter=12, learning_rate=0.1, random_state=3
+    ).fit(X, np.random.default_rng(0).normal(size=60))
+    assert model.best_iter_ < model.n_iter_
+    held = np.array([np.isin(np.arange(8), f) for f in model.estimators_features_])
+    deviation = np.sqrt(model.alpha_ * (1 - model.alpha_) / 200)
+    assert (np.abs(held.mean(axis=0) - model.alpha_) <= 4 * deviation).all()
+    # The last alpha would not pass.
+    assert abs(model.history_["expected_size"].iloc[-1] - model.expected_size_) > 4 * np.sqrt(
+        (deviation**2).sum()
+    )
+
+
+def test_scales_come_from_the_training_samples_alone():
+    """What is set aside for validation says nothing about the units of X and y."""
+    X, y = data()
+    seen = {}
+
+    class UnitsError(SquaredError):
+        def reference(self, y, sample_weight):
+            seen["y"] = super().reference(y, sample_weight)
+            return seen["y"]
+
+    model = PRSRegressor(LinearRegression(), loss=UnitsError(), random_state=0, **QUICK).fit(X, y)
+    scaled = model.standardizer_.transform(X)
+    rows = _validation_rows(model, X, y)
+    assert len(rows) == 8
+    rest = np.delete(scaled, rows, axis=0)
+    np.testing.assert_allclose(rest.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(rest.std(axis=0), 1.0)
+    assert seen["y"].center == pytest.approx(np.delete(y, rows).mean())
+    assert seen["y"].scale == pytest.approx(np.delete(y, rows).std())
+
+
+def _validation_rows(model, X, y):
+    """Rows on which no model was trained before the final ensemble."""
+    trained = set()
+
+    class Remember(LinearRegression):
+        def fit(self, X, y):
+            trained.update(y)
+            return super().fit(X, y)
+
+    class Stop(ProjectedGradientDescent):
+        def update(self, *args):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        clone(model).set_params(estimator=Remember(), optimizer=Stop(), alpha_init=0.99).fit(X, y)
+    return np.flatnonzero(~np.isin(y, list(trained)))
+
+
+@pytest.mark.parametrize("max_samples", [None, 1.0])
+def test_all_samples_means_all_samples(max_samples):
+    X, y = data()
+    model = PRSRegressor(
+        KNeighborsRegressor(1), max_samples=max_samples, alpha_init=0.9, random_state=0, **QUICK
+    ).fit(X, y)
+    seen = {m.n_samples_fit_ for m in model.estimators_ if hasattr(m, "n_samples_fit_")}
+    assert seen == {40}
+
+
+def test_features_that_begin_at_zero_stay_there():
+    X, y = data()
+    model = PRSRegressor(
+        LinearRegression(), alpha_init=[0.5, 0.5, 0.0, 0.0, 0.5], n_revivals=2, **QUICK
+    ).fit(X, y)
+    np.testing.assert_array_equal(model.alpha_[2:4], 0.0)
+    assert not any(np.isin([2, 3], f).any() for f in model.estimators_features_)
 
 
 def test_max_samples_caps_training_batches_and_validation():
@@ -267,13 +413,14 @@ def test_max_samples_caps_training_batches_and_validation():
     assert {n for what, n in sizes if what == "predict"} == {60}
     sizes.clear()
     model.set_params(max_samples=0.25).fit(X, y)
-    assert {n for what, n in sizes if what == "fit"} == {80}
+    # A quarter of the 320 that train, and of all 400 at the end.
+    assert {n for what, n in sizes if what == "fit"} == {80, 100}
 
 
 def test_members_of_a_large_ensemble_see_different_samples():
     X, y = data(400)
     model = PRSRegressor(
-        KNeighborsRegressor(1), max_samples=20, alpha_init=1.0, random_state=0, **QUICK
+        KNeighborsRegressor(1), max_samples=20, alpha_init=0.9, random_state=0, **QUICK
     ).fit(X, y)
     seen = {tuple(np.sort(m._y.ravel())) for m in model.estimators_ if hasattr(m, "_y")}
     assert len(seen) == 3
@@ -311,6 +458,7 @@ def test_standardize_off():
         (["a", "a", "b", "c", "c"], [0, 0, 1, 2, 2]),
         ([[3, 4], [0, 1]], [0, 0, 1, 2, 2]),
         ({"left": [0, 1], "right": [-1, 3]}, [0, 0, 1, 2, 2]),
+        ([{0, 1}, pd.Index([3, 4])], [0, 0, 1, 2, 2]),
         (np.array([5, 5, 1, 0, 0]), [0, 0, 1, 2, 2]),
     ],
 )

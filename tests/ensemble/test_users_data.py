@@ -6,22 +6,37 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.cluster import KMeans
+from sklearn.compose import (
+    TransformedTargetRegressor,
+    make_column_selector,
+    make_column_transformer,
+)
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    IsolationForest,
+)
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.exceptions import BaseModelError
+from randsub.losses import SquaredError
 from randsub.penalties import ExpectedSize
 
 QUICK = {"n_estimators": 15, "max_iter": 10, "n_batches": 4, "learning_rate": 0.02}
@@ -132,6 +147,60 @@ def test_frame_after_array_and_array_after_frame():
         np.testing.assert_array_equal(model.predict(X), model.predict(frame))
 
 
+def test_frames_whose_columns_have_no_text_names():
+    X, y = regression()
+    frame = pd.DataFrame(X)
+    model = PRSRegressor(LinearRegression(), random_state=0, **QUICK).fit(frame, y)
+    np.testing.assert_array_equal(model.predict(X), model.predict(frame))
+    model.fit(frame, y, X_val=X[:9], y_val=y[:9])
+
+
+def test_sparse_queries_of_a_model_that_was_fitted_on_dense_data():
+    X, y = regression()
+    X[np.abs(X) < 0.3] = 0.0
+    model = PRSRegressor(Ridge(), random_state=0, **QUICK)
+    for train in (X, pd.DataFrame(X)):
+        model.fit(train, y, X_val=sparse.csr_array(X[:9]), y_val=y[:9])
+        np.testing.assert_array_equal(model.predict(sparse.csr_array(X)), model.predict(X))
+    model.fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(model.predict(X), model.predict(sparse.csr_array(X)))
+
+
+def test_types_of_a_mixed_frame():
+    X, y = regression()
+    frame = pd.DataFrame(
+        {
+            "single": X[:, 0].astype(np.float32),
+            "double": X[:, 1],
+            "flag": X[:, 2] > 0,
+            "count": np.arange(60) % 4,
+            "text": ["a", "b"] * 30,
+        }
+    )
+    for library in (pd, pl):
+        given_ = frame
+        if library is pl:
+            given_ = pl.DataFrame([pl.Series(c, frame[c].to_numpy()) for c in frame])
+        model = PRSRegressor(Spy(), random_state=0, **QUICK).fit(given_, y)
+        types = {}
+        for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+            if len(columns):
+                types |= dict(zip(member.seen_.columns, member.seen_.dtypes, strict=True))
+        assert types["flag"] == given_.dtypes[2 if library is pl else "flag"]
+        assert types["text"] == given_.dtypes[4 if library is pl else "text"]
+        assert types["single"] == given_.dtypes[0 if library is pl else "single"]
+        # Standardised numbers are no whole numbers.
+        assert str(types["count"]).lower() == str(types["double"]).lower() == "float64"
+
+
+def test_new_categories_in_validation_are_named():
+    X, y = regression()
+    frame = pd.DataFrame({"x": X[:, 0], "kind": pd.Categorical(["a", "b"] * 30)})
+    val = frame[:4].assign(kind=pd.Categorical(["a", "z", "a", "b"]))
+    with pytest.raises(ValueError, match=r"categories \['z'\] in the column 'kind'"):
+        PRSRegressor(HistGradientBoostingRegressor(), **QUICK).fit(frame, y, X_val=val, y_val=y[:4])
+
+
 def test_columns_in_another_order_are_refused():
     X, y = regression()
     frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -204,6 +273,52 @@ def test_a_training_part_with_one_class_left():
     y[3] = 1
     model = PRSClassifier(SVC(), random_state=0, validation_fraction=None, **QUICK).fit(X, y)
     assert np.isfinite(model.alpha_).all()
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_validation_keeps_its_share_of_many_small_classes():
+    X, y = regression(100)
+    y = np.arange(100) // 2
+    model = PRSClassifier(KNeighborsClassifier(1), random_state=0, **(QUICK | {"max_iter": 1}))
+    sizes = []
+
+    class CountError(SquaredError):
+        def value(self, y, f, sample_weight):
+            sizes.append(len(y))
+            return super().value(y, f, sample_weight)
+
+    model.set_params(loss=CountError()).fit(X, y)
+    assert 20 in sizes
+
+
+def test_classes_that_do_not_count():
+    """Labels of samples with weight 0, in training and in validation."""
+    X, y = classification()
+    PRSClassifier(KNeighborsClassifier(), random_state=0, **QUICK).fit(
+        X, y, X_val=X[:5], y_val=[0, 1, 9, 0, 1], sample_weight_val=[1, 1, 0, 1, 1]
+    )
+
+
+def test_base_models_that_are_no_classifiers():
+    X, y = classification()
+    with pytest.raises(ValueError, match="needs a classifier as base model, got the clusterer"):
+        PRSClassifier(KMeans(2), **QUICK).fit(X, y)
+    with pytest.raises(ValueError, match="needs a regressor as base model, got the outlier"):
+        PRSRegressor(IsolationForest(), **QUICK).fit(X, y)
+
+
+class Strange(BaseEstimator):
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), "apple")
+
+
+def test_votes_for_classes_that_there_are_not():
+    X, y = classification()
+    with pytest.raises(BaseModelError, match=r"predicts \['apple'\], which are none of"):
+        PRSClassifier(Strange(), **QUICK).fit(X, np.array(["no", "yes"])[y])
 
 
 def test_validation_with_an_unknown_class():
@@ -362,6 +477,19 @@ def test_a_column_of_nothing_but_missing_values():
             False,
         ),
         (make_pipeline(PolynomialFeatures(), SimpleImputer(), Ridge()), False),
+        (make_pipeline(FunctionTransformer(np.nan_to_num), Ridge()), True),
+        (GridSearchCV(make_pipeline(SimpleImputer(), Ridge()), {}), True),
+        (GridSearchCV(Ridge(), {}), False),
+        (TransformedTargetRegressor(make_pipeline(SimpleImputer(), Ridge())), True),
+        (
+            make_pipeline(
+                make_column_transformer(
+                    (SimpleImputer(), ["a"]), ("passthrough", ["b"]), remainder="drop"
+                ),
+                Ridge(),
+            ),
+            False,
+        ),
     ],
 )
 def test_pipelines_that_take_missing_values(base, expected):

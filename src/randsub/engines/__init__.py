@@ -7,7 +7,7 @@
 """
 
 from randsub.engines.base import Engine, Learner
-from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction
+from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction, one_thread
 from randsub.engines.generic import GenericEngine
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "GenericEngine",
     "Learner",
     "average_prediction",
+    "one_thread",
 ]

@@ -206,9 +206,9 @@ def _sum_task(
     return total
 
 
-# Libraries whose limit belongs to the process; that of the others belongs to the calling thread.
-SHARED_POOLS = ["openblas", "blis", "flexiblas"]
-OWN_POOLS = ["mkl", "openmp"]
+# Libraries whose limit belongs to the process; that of OpenMP belongs to the calling thread.
+SHARED_POOLS = ["openblas", "mkl", "blis", "flexiblas"]
+OWN_POOLS = ["openmp"]
 
 
 class _ThreadLimit:

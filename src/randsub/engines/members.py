@@ -25,8 +25,7 @@ def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> Fl
         elif learner.voting == "soft":
             prediction = _aligned(model.predict_proba(part), model.classes_, learner.classes)
         else:
-            votes = np.searchsorted(learner.classes, model.predict(part))
-            prediction = np.eye(learner.n_outputs)[votes]
+            prediction = np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]
     except PASS_THROUGH:
         raise
     except FAILURES as failure:
@@ -42,8 +41,18 @@ def _aligned(
 ) -> FloatArray:
     """Probabilities in the order of all classes; one that the model has not met has none."""
     aligned = np.zeros((len(probabilities), len(classes)))
-    aligned[:, np.searchsorted(classes, seen)] = probabilities
+    aligned[:, _codes(seen, classes)] = probabilities
     return aligned
+
+
+def _codes(labels: Any, classes: np.ndarray[Any, Any]) -> IntArray:
+    """Position of each label among the sorted classes."""
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    strange = classes[codes] != labels
+    if np.any(strange):
+        found = np.unique(np.asarray(labels)[strange]).tolist()
+        raise ValueError(f"it predicts {found[:5]}, which are none of the classes {classes}")
+    return codes
 
 
 def _short_name(learner: Learner) -> str:

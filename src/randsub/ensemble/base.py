@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from randsub._tables import frame_kind, take_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.distributions import SubsetDistribution
-from randsub.engines import Data, Dispatcher, Engine, Learner, average_prediction
+from randsub.engines import Data, Dispatcher, Engine, Learner, average_prediction, one_thread
 from randsub.ensemble import parts
 from randsub.ensemble.constraints import CONSTRAINTS
 from randsub.ensemble.inputs import (
@@ -114,6 +115,14 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     def _default_estimator(self) -> Any:
         """The base model when the user names none."""
 
+    def _check_kind(self, base: Any, wanted: str) -> None:
+        kind = get_tags(base).estimator_type
+        # An estimator of one's own that does not say what it is, is taken at its word.
+        if kind not in (None, wanted):
+            raise ValueError(
+                f"{type(self).__name__} needs a {wanted} as base model, got the {kind} {base!r}."
+            )
+
     @abstractmethod
     def _check_base(self, base: Any) -> None:
         """Raise where the base model is of the wrong kind."""
@@ -169,11 +178,41 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             The fitted ensemble.
         """
         _raise_for_params(fit_params, self, "fit")
+        former = vars(self).copy()
+        try:
+            self._forget()
+            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
+        except BaseException:
+            # A fit that fails, or is interrupted too early, leaves the model as it was.
+            self.__dict__.clear()
+            self.__dict__.update(former)
+            raise
+        return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has learned."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _fit(
+        self,
+        X: Table,
+        y: Any,
+        sample_weight: Any,
+        X_val: Table | None,
+        y_val: Any,
+        sample_weight_val: Any,
+        fit_params: dict[str, Any],
+    ) -> None:
         base = self._base()
         self._check_base(base)
         passes_weight, fit_params = self._routed(base, sample_weight, fit_params)
         samples = self._checked(X, y, sample_weight, has_val=X_val is not None)
-        validation = self._checked_validation(samples, X_val, y_val, sample_weight_val)
+        try:
+            validation = self._checked_validation(samples, X_val, y_val, sample_weight_val)
+        except (ValueError, TypeError) as error:
+            message = f"In the validation data (X_val, y_val, sample_weight_val): {error}"
+            raise type(error)(message) from error
 
         # Four words: random_state alone decides over everything that is drawn from here on.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
@@ -183,19 +222,20 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             self.distribution, self.feature_groups, self.n_features_in_, names
         )
         n_parameters = self._distribution.n_parameters
-        theta = parts.initial_theta(self.alpha_init, self.n_estimators, n_parameters)
+        theta = parts.initial_theta(self.alpha_init, self.n_estimators, n_parameters, self.penalty)
         self.estimator_ = base
         self._members = self._learner(base, passes_weight)
         problem, settings = self._assembled(samples, validation, fit_params, names, rng)
 
         callbacks = [ProgressBar(type(self).__name__)] if self.verbose else []
-        state = start(problem, settings, theta, rng)
-        state = train(problem, settings, state, callbacks)
+        # Sums in the loop, too, must not depend on a number of threads.
+        with one_thread():
+            state = start(problem, settings, theta, rng)
+            state = train(problem, settings, state, callbacks)
         self._record(state)
         self.estimators_, self.estimators_features_ = train_members(
-            problem, settings, samples.rows, state
+            problem, settings, samples.rows, self._max_samples(len(samples.rows)), state
         )
-        return self
 
     def _base(self) -> Any:
         return self._default_estimator() if self.estimator is None else clone(self.estimator)
@@ -221,7 +261,8 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
                 "are needed."
             )
         self._check_targets(samples.y, samples.rows)
-        self._kind = frame_kind(X)
+        self._kind = frame_kind(X) or ("sparse" if issparse(X) else None)
+        self._columns = list(X.columns) if frame_kind(X) else []
         return samples
 
     def _checked_validation(
@@ -256,7 +297,7 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         )
         if reset:
             return X
-        return as_fitted(X, self._kind, getattr(self, "feature_names_in_", ()))
+        return as_fitted(X, self._kind, self._columns)
 
     def _assembled(
         self,
@@ -279,6 +320,8 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         limit = self._max_samples(len(train_rows))
         val_encoded, val_strata = self._encode(judges.y, judges.rows)
         val_rows = np.sort(thin(val_rows, limit, val_strata, rng))
+        if validation is not None:
+            loss.check(val_encoded[val_rows])
 
         weight, val_weight = samples.loss_weight(), judges.loss_weight()[val_rows]
         reference = Reference()
@@ -343,20 +386,23 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         self, samples: Samples, judges: Samples, train_rows: IntArray
     ) -> tuple[Table, Table]:
         """X and X_val, scaled by what the training rows say."""
-        self._standardizer = None
+        self.standardizer_ = None
         if not self.standardize:
             return samples.X, judges.X
         weight = samples.sample_weight
-        self._standardizer = Standardizer().fit(
+        self.standardizer_ = Standardizer().fit(
             take_rows(samples.X, train_rows), None if weight is None else weight[train_rows]
         )
-        X = self._standardizer.transform(samples.X)
-        return X, X if judges is samples else self._standardizer.transform(judges.X)
+        X = self.standardizer_.transform(samples.X)
+        return X, X if judges is samples else self.standardizer_.transform(judges.X)
 
     def _record(self, state: TrainingState) -> None:
         theta = state.best_theta[0]
         self.alpha_ = theta[self._distribution.column_parameters()]
-        if self.feature_groups is not None:
+        if (
+            self._distribution.n_parameters != self.n_features_in_
+            or self.feature_groups is not None
+        ):
             self.group_alpha_ = theta
             self.feature_groups_ = self._distribution.column_parameters()
         self.expected_size_ = self._distribution.expected_size(theta)
@@ -380,8 +426,8 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         """Average of the members' predictions, shape (n, C)."""
         check_is_fitted(self, "estimators_")
         X = self._check_table(X, reset=False)
-        if self._standardizer is not None:
-            X = self._standardizer.transform(X)
+        if self.standardizer_ is not None:
+            X = self.standardizer_.transform(X)
         try:
             return average_prediction(
                 self._members, self.estimators_, self.estimators_features_, X, self.n_jobs

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, is_regressor
+from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -42,8 +42,8 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         Added to the loss: for example ``ExpectedSize(0.01)`` for sparsity. See
         :mod:`randsub.penalties`.
     feature_groups : array-like, list of lists, or dict, default=None
-        Columns that are drawn together with one probability: a label for each column, or lists of
-        columns (by position or name) that belong together.
+        Columns that are drawn together with one probability: a label for each column; lists of
+        columns (by position or name) that belong together; or ``{group: [columns]}``.
     max_iter : int, default=3000
         Number of epochs; in each, every batch gives one gradient step.
     learning_rate : float, default=1e-3
@@ -53,7 +53,8 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         samples than batches, each batch is one sample.
     max_samples : int or float, default=None
         Largest number of samples (or share of the training samples) that a base model is trained
-        on, that it predicts in a batch, and that it predicts in validation.
+        on, that it predicts in a batch, and that it predicts in validation. They are drawn anew
+        with the batches, which only ``refresh="fresh"`` and revivals deal anew.
     ess_threshold : float, default=0.9
         Models are renewed once the effective sample size of some batch falls below this share of
         ``n_estimators``.
@@ -64,8 +65,8 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         Number of generations with ``refresh="window"``.
     n_revivals : int, default=0
         How often, at equal intervals, training starts again from the best alpha with dropped
-        features raised to ``revival_level``. With ``n_iter_no_change``, a plateau brings the next
-        revival forward.
+        features raised to ``revival_level`` (not those that ``alpha_init`` puts at 0). With
+        ``n_iter_no_change``, a plateau brings the next revival forward.
     revival_level : float, default=0.02
         Probability to which dropped features are raised.
     baseline : {"weighted", "paper", "none"} or None, default="weighted"
@@ -116,7 +117,10 @@ class PRSClassifier(ClassifierMixin, BasePRS):
     estimator_ : estimator
         The base model, unfitted.
     estimators_ : list of estimators
-        The fitted members. One that sees no column is a constant model.
+        The fitted members. One that sees no column is a constant model. With ``standardize``,
+        they expect columns as ``standardizer_.transform`` gives them.
+    standardizer_ : Standardizer or None
+        Scales X as the members expect it; None without ``standardize``.
     estimators_features_ : list of int ndarrays
         Columns that each member sees.
     history_ : pandas.DataFrame
@@ -237,11 +241,7 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         return DecisionTreeClassifier()
 
     def _check_base(self, base: Any) -> None:
-        if is_regressor(base):
-            raise ValueError(
-                f"PRSClassifier needs a classifier as base model, got the regressor {base!r}. "
-                "Use PRSRegressor, or a classifier."
-            )
+        self._check_kind(base, "classifier")
         if self.voting == "soft" and not hasattr(base, "predict_proba"):
             raise ValueError(
                 f"voting='soft' needs a base model with predict_proba, which {base!r} lacks. "
@@ -265,7 +265,9 @@ class PRSClassifier(ClassifierMixin, BasePRS):
                 f"y_val contains the classes {unknown.tolist()}, which are not in y: "
                 f"{self.classes_.tolist()}."
             )
-        codes = np.searchsorted(self.classes_, y)
+        # Samples that do not count may have labels of their own; they stand as the first class.
+        codes = np.zeros(len(y), dtype=np.intp)
+        codes[rows] = np.searchsorted(self.classes_, y[rows])
         return np.eye(len(self.classes_))[codes], codes
 
     def _learner(self, base: Any, passes_weight: bool) -> Learner:

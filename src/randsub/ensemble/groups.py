@@ -14,8 +14,8 @@ def resolve_groups(feature_groups: Any, n_features: int, names: Sequence[str]) -
     Parameters
     ----------
     feature_groups : array-like, list of lists, or mapping
-        One label a column; or lists of columns, by position or name, that belong together, with
-        or without a name for each list. Columns in no list stand alone.
+        One label a column; or lists of columns, by position or name, that belong together, or a
+        mapping of each group's name to such a list. Columns in no list stand alone.
     n_features : int
     names : sequence of str
         Names of the columns; may be empty.
@@ -25,10 +25,11 @@ def resolve_groups(feature_groups: Any, n_features: int, names: Sequence[str]) -
     groups : int ndarray of shape (n_features,)
     """
     if isinstance(feature_groups, Mapping):
-        labels = _from_lists(feature_groups.values(), n_features, names)
+        labels = _from_lists(list(feature_groups.values()), n_features, names)
     else:
         entries = list(feature_groups)
-        if entries and all(isinstance(e, list | tuple | np.ndarray | range) for e in entries):
+        lists = [isinstance(e, Iterable) and not isinstance(e, str) for e in entries]
+        if entries and all(lists):
             labels = _from_lists(entries, n_features, names)
         else:
             labels = _from_labels(entries, n_features)
@@ -45,13 +46,16 @@ def _from_labels(labels: list[Any], n_features: int) -> list[Hashable]:
     return [label.item() if isinstance(label, np.generic) else label for label in labels]
 
 
-def _from_lists(
-    lists: Iterable[Iterable[Any]], n_features: int, names: Sequence[str]
-) -> list[Hashable]:
+def _from_lists(lists: Sequence[Any], n_features: int, names: Sequence[str]) -> list[Hashable]:
     position = {name: j for j, name in enumerate(names)}
     labels: list[Hashable] = [("alone", j) for j in range(n_features)]
     taken: set[int] = set()
     for g, columns in enumerate(lists):
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise ValueError(
+                f"feature_groups maps a group to {columns!r}; give each group a list of its "
+                "columns: {group: [columns]}."
+            )
         for column in columns:
             j = _position(column, n_features, position)
             if j in taken:
@@ -70,7 +74,8 @@ def _position(column: Any, n_features: int, position: Mapping[str, int]) -> int:
             known = "X has no column names" if not position else f"X has {list(position)[:10]}"
             raise ValueError(f"feature_groups names the column {column!r}, but {known}.")
         return position[column]
-    if isinstance(column, int | np.integer) and -n_features <= column < n_features:
+    is_number = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    if is_number and -n_features <= column < n_features:
         return int(column) % n_features
     raise ValueError(
         f"feature_groups names the column {column!r}, but columns are numbered 0 to "

@@ -98,18 +98,20 @@ def check_samples(
     return Samples(X, y, weight, rows)
 
 
-def as_fitted(X: Table, kind: str | None, names: Sequence[str]) -> Table:
-    """X in the kind of table that the base models were trained on."""
-    if frame_kind(X) == kind:
+def as_fitted(X: Table, kind: str | None, columns: Sequence[Any]) -> Table:
+    """X in the kind of table, and with the columns, that the base models were trained on.
+
+    ``kind`` is "pandas", "polars", "sparse", or None for an array.
+    """
+    given = frame_kind(X) or ("sparse" if issparse(X) else None)
+    if given == kind or (kind == "sparse" and given is None):
         return X
-    if kind is None:
-        return to_array(X, np.arange(X.shape[1]))
-    library = sys.modules[kind]
-    if frame_kind(X) is None:
-        columns = dict(enumerate(np.asarray(X).T))
-    else:
-        columns = {j: X[name].to_numpy() for j, name in enumerate(X.columns)}
-    return library.DataFrame({name: columns[j] for j, name in enumerate(names)})
+    if given == "sparse":
+        X, given = X.toarray(), None
+    if kind is None or kind == "sparse":
+        return X if given is None else to_array(X, np.arange(X.shape[1]))
+    values = list(np.asarray(X).T) if given is None else [X[c].to_numpy() for c in X.columns]
+    return sys.modules[kind].DataFrame(dict(zip(columns, values, strict=True)))
 
 
 def match_frame(frame: Table, X: Table) -> Table:
@@ -119,10 +121,17 @@ def match_frame(frame: Table, X: Table) -> Table:
     """
     if frame_kind(X) != "pandas" or frame_kind(frame) != "pandas":
         return frame
-    changed = [j for j, (a, b) in enumerate(zip(frame.dtypes, X.dtypes, strict=True)) if a != b]
-    categories = {
-        frame.columns[j]: X.dtypes.iloc[j] for j in changed if X.dtypes.iloc[j].name == "category"
-    }
+    categories = {}
+    for name, ours, theirs in zip(X.columns, X.dtypes, frame.dtypes, strict=True):
+        if ours.name != "category" or ours == theirs:
+            continue
+        new = set(frame[name].dropna().unique()) - set(ours.categories)
+        if new:
+            raise ValueError(
+                f"X_val has the categories {sorted(map(str, new))} in the column {name!r}, which "
+                "are not in X; give X a categorical dtype that lists them."
+            )
+        categories[name] = ours
     return frame.astype(categories) if categories else frame
 
 
@@ -135,15 +144,28 @@ def split_validation(
     keeps at least one sample for training. Training keeps at least two samples in all.
     """
     order = rng.permutation(rows)
-    most = len(rows) - 2
+    n_val = min(max(round(fraction * len(rows)), 1), len(rows) - 2)
     if strata is None:
-        chosen = order[: min(max(round(fraction * len(rows)), 1), most)]
+        chosen = order[:n_val]
     else:
         members = [order[strata[order] == c] for c in np.unique(strata[rows])]
-        shares = [min(int(fraction * len(m) + 0.5), len(m) - 1) for m in members]
-        if not any(shares):
-            # Many tiny classes: the largest gives one sample.
-            shares[int(np.argmax([len(m) for m in members]))] = 1
-        chosen = np.concatenate([m[:share] for m, share in zip(members, shares, strict=True)])
-        chosen = chosen[:most]
+        quotas = _quotas(np.array([len(m) for m in members]), n_val)
+        chosen = np.concatenate([m[:quota] for m, quota in zip(members, quotas, strict=True)])
     return np.setdiff1d(rows, chosen), np.sort(chosen)
+
+
+def _quotas(sizes: IntArray, n_val: int) -> IntArray:
+    """How many samples each class gives: in proportion, and never its last one.
+
+    The quotas add up to ``n_val`` where that leaves a sample of each class for training.
+    """
+    exact = sizes * n_val / sizes.sum()
+    quotas = np.minimum(np.floor(exact).astype(int), sizes - 1)
+    for c in np.argsort(quotas - exact, kind="stable"):  # largest remainder first
+        if quotas.sum() >= n_val:
+            break
+        quotas[c] += quotas[c] < sizes[c] - 1
+    if not quotas.any():
+        # One sample of each class: the first gives it nevertheless.
+        quotas[0] = 1
+    return quotas

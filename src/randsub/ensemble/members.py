@@ -12,9 +12,13 @@ from randsub.training.batches import thin
 
 
 def train_members(
-    problem: Problem, settings: Settings, rows: IntArray, state: TrainingState
+    problem: Problem,
+    settings: Settings,
+    rows: IntArray,
+    max_samples: int | None,
+    state: TrainingState,
 ) -> tuple[list[Any], list[IntArray]]:
-    """Fresh masks from the best theta, and a model for each, trained on the given rows.
+    """Fresh masks from the best theta, and a model for each, trained on (some of) the rows.
 
     Returns
     -------
@@ -27,12 +31,12 @@ def train_members(
     masks = distribution.expand(distribution.sample(state.best_theta[0], n_masks, rng))
     seeds = rng.integers(np.iinfo(np.int32).max, size=n_masks)
     # Where a model may not see all rows, different models see different ones.
-    limited = settings.max_samples is not None and settings.max_samples < len(rows)
+    limited = max_samples is not None and max_samples < len(rows)
     n_parts = min(settings.n_batches, n_masks) if limited else 1
     assignments = [
         Assignment(
             y=target.y,
-            train_rows=np.sort(thin(rows, settings.max_samples, target.strata, rng)),
+            train_rows=np.sort(thin(rows, max_samples, target.strata, rng)),
             query_rows=rows[:0],
             val_rows=rows[:0],
             masks=masks[part],

@@ -79,11 +79,16 @@ def check_penalty(penalty: Penalty | None, n_parameters: int) -> Penalty | None:
     return penalty
 
 
-def initial_theta(alpha_init: Any, n_masks: int, n_parameters: int) -> FloatArray:
+def initial_theta(
+    alpha_init: Any, n_masks: int, n_parameters: int, penalty: Penalty | None
+) -> FloatArray:
     """Where alpha starts, shape (1, n_parameters)."""
     if isinstance(alpha_init, str):
         alpha_init = min(0.5, 5.0 / n_masks)
-    theta = np.asarray(alpha_init, dtype=float)
+    try:
+        theta = np.asarray(alpha_init, dtype=float)
+    except ValueError:
+        raise ValueError(f"alpha_init must hold numbers, got {alpha_init!r}.") from None
     if theta.ndim and theta.shape != (n_parameters,):
         raise ValueError(
             f"alpha_init must be a number or have one entry for each of the {n_parameters} "
@@ -93,6 +98,11 @@ def initial_theta(alpha_init: Any, n_masks: int, n_parameters: int) -> FloatArra
         raise ValueError(
             "alpha_init must hold probabilities in [0, 1], not all of them 0, got values from "
             f"{theta.min():g} to {theta.max():g}."
+        )
+    if penalty is None and np.isin(theta, (0.0, 1.0)).all():
+        raise ValueError(
+            "alpha_init must leave something to decide: every value is 0 or 1, and a feature that "
+            "is never or always drawn shows no contrast to learn from."
         )
     return np.broadcast_to(theta, (1, n_parameters)).copy()
 

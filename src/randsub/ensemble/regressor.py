@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import RegressorMixin, is_classifier
+from sklearn.base import RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 
 from randsub._typing import FloatArray, IntArray, Table
@@ -37,8 +37,8 @@ class PRSRegressor(RegressorMixin, BasePRS):
         Added to the loss: for example ``ExpectedSize(0.01)`` for sparsity. See
         :mod:`randsub.penalties`.
     feature_groups : array-like, list of lists, or dict, default=None
-        Columns that are drawn together with one probability: a label for each column, or lists of
-        columns (by position or name) that belong together.
+        Columns that are drawn together with one probability: a label for each column; lists of
+        columns (by position or name) that belong together; or ``{group: [columns]}``.
     max_iter : int, default=3000
         Number of epochs; in each, every batch gives one gradient step.
     learning_rate : float, default=1e-3
@@ -48,7 +48,8 @@ class PRSRegressor(RegressorMixin, BasePRS):
         samples than batches, each batch is one sample.
     max_samples : int or float, default=None
         Largest number of samples (or share of the training samples) that a base model is trained
-        on, that it predicts in a batch, and that it predicts in validation.
+        on, that it predicts in a batch, and that it predicts in validation. They are drawn anew
+        with the batches, which only ``refresh="fresh"`` and revivals deal anew.
     ess_threshold : float, default=0.9
         Models are renewed once the effective sample size of some batch falls below this share of
         ``n_estimators``.
@@ -59,8 +60,8 @@ class PRSRegressor(RegressorMixin, BasePRS):
         Number of generations with ``refresh="window"``.
     n_revivals : int, default=0
         How often, at equal intervals, training starts again from the best alpha with dropped
-        features raised to ``revival_level``. With ``n_iter_no_change``, a plateau brings the next
-        revival forward.
+        features raised to ``revival_level`` (not those that ``alpha_init`` puts at 0). With
+        ``n_iter_no_change``, a plateau brings the next revival forward.
     revival_level : float, default=0.02
         Probability to which dropped features are raised.
     baseline : {"weighted", "paper", "none"} or None, default="weighted"
@@ -108,7 +109,10 @@ class PRSRegressor(RegressorMixin, BasePRS):
     estimator_ : estimator
         The base model, unfitted.
     estimators_ : list of estimators
-        The fitted members. One that sees no column is a constant model.
+        The fitted members. One that sees no column is a constant model. With ``standardize``,
+        they expect columns as ``standardizer_.transform`` gives them.
+    standardizer_ : Standardizer or None
+        Scales X as the members expect it; None without ``standardize``.
     estimators_features_ : list of int ndarrays
         Columns that each member sees.
     history_ : pandas.DataFrame
@@ -157,11 +161,7 @@ class PRSRegressor(RegressorMixin, BasePRS):
         return DecisionTreeRegressor()
 
     def _check_base(self, base: Any) -> None:
-        if is_classifier(base):
-            raise ValueError(
-                f"PRSRegressor needs a regressor as base model, got the classifier {base!r}. "
-                "Use PRSClassifier, or a regressor."
-            )
+        self._check_kind(base, "regressor")
 
     def _check_targets(self, y: Any, rows: IntArray) -> None:
         """Any numbers will do; a loss may ask for more."""

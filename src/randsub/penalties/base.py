@@ -33,6 +33,10 @@ class Penalty(BaseEstimator, ABC):
             return NotImplemented
         return Sum(self, other)
 
+    def __radd__(self, other: object) -> "Penalty":
+        # sum() begins with 0.
+        return self if other == 0 else NotImplemented
+
 
 class Sum(Penalty):
     """The sum of two penalties; ``a + b`` makes one.

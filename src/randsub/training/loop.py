@@ -49,6 +49,7 @@ def start(
         due=np.full(problem.n_tasks, Due.FRESH),
         generator=rng.bit_generator.state,
         history=(),
+        barred=theta == 0.0,
         best_theta=theta,
         best_objective=np.inf,
         best_epoch=0,
@@ -125,6 +126,12 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
     state = _renewed(problem, settings, state, epoch=state.epoch + 1)
     state = _stepped(problem, settings, state)
     objective, validation, ess = _evaluated(problem, settings, state)
+    if not (np.isfinite(objective) and np.isfinite(validation)):
+        raise ValueError(
+            f"The objective at epoch {state.epoch + 1} is not finite: {objective} on the held-out "
+            f"batches, {validation} on validation. Check {problem.loss!r} and the penalty against "
+            "the targets."
+        )
     record = EpochRecord(
         objective=objective,
         validation_objective=validation,
@@ -152,7 +159,8 @@ def _revival_due(settings: Settings, state: TrainingState) -> bool:
 
 def _revived(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
     """Start again from the best theta, with every entry that fell below a level raised to it."""
-    theta = problem.distribution.project(np.maximum(state.best_theta, settings.revival_level))
+    raised = np.where(state.barred, 0.0, np.maximum(state.best_theta, settings.revival_level))
+    theta = problem.distribution.project(raised)
     return replace(
         state,
         theta=theta,
@@ -176,7 +184,7 @@ def _refilled(problem: Problem, settings: Settings, state: TrainingState) -> Tra
         NoFeatureLeftWarning,
         stacklevel=2,
     )
-    theta = np.where(empty[:, np.newaxis], level, state.theta)
+    theta = np.where(empty[:, np.newaxis] & ~state.barred, level, state.theta)
     return replace(
         state,
         theta=theta,

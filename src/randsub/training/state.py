@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from randsub._typing import FloatArray, IntArray
+from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.optim.base import OptimizerState
 from randsub.training.rounds import Round
 
@@ -55,6 +55,8 @@ class TrainingState:
     generator : mapping
         State of the bit generator.
     history : tuple of EpochRecord
+    barred : bool ndarray of shape (P, M)
+        Entries that began at 0: nothing raises them, neither a revival nor a restart.
     best_theta, best_objective, best_epoch
         Where the validation objective was lowest.
     mark_objective, mark_epoch
@@ -72,6 +74,7 @@ class TrainingState:
     due: IntArray
     generator: Mapping[str, Any]
     history: tuple[EpochRecord, ...]
+    barred: BoolArray
     best_theta: FloatArray
     best_objective: float
     best_epoch: int
@@ -83,6 +86,6 @@ class TrainingState:
 
     def rng(self) -> np.random.Generator:
         """A generator that continues where this state left off."""
-        rng = np.random.default_rng()
-        rng.bit_generator.state = self.generator
-        return rng
+        bit_generator = getattr(np.random, self.generator["bit_generator"])()
+        bit_generator.state = self.generator
+        return np.random.Generator(bit_generator)
