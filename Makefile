@@ -49,9 +49,10 @@ format: $(VENV)/.linted
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto
 
-#   make bench  time and memory of one optimisation step against the plain formula
+#   make bench  one optimisation step against the plain formula, engines against scikit-learn
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/engines.py
 
 #   make paper  the paper's settings on the authors' own files (DATA=folder), kNN base
 paper: $(VENV)/.installed

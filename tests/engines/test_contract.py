@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from randsub.engines import Engine, GenericEngine, Learner
+from randsub.engines import Engine, GenericEngine, Learner, NeighborsEngine
 
 N_TRAIN, N_QUERY, N_FEATURES = 60, 17, 6
 
@@ -40,6 +40,16 @@ class Case(NamedTuple):
 
 CASES = [
     Case(GenericEngine, KNeighborsRegressor(5), takes_weight=False),
+    Case(NeighborsEngine, KNeighborsRegressor(5), takes_weight=False),
+    Case(NeighborsEngine, KNeighborsRegressor(3, weights="distance"), takes_weight=False),
+    Case(NeighborsEngine, KNeighborsRegressor(20), takes_weight=False),
+    Case(NeighborsEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),
+    Case(
+        NeighborsEngine,
+        KNeighborsClassifier(9, weights="distance", metric="euclidean"),
+        ("soft", "hard"),
+        takes_weight=False,
+    ),
     Case(GenericEngine, Ridge()),
     Case(GenericEngine, DecisionTreeRegressor(max_depth=4)),
     Case(GenericEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),

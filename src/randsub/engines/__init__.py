@@ -2,6 +2,8 @@
 
 * :mod:`~randsub.engines.base`: the protocol, and what an engine is told about the base model;
 * :mod:`~randsub.engines.generic`: any scikit-learn estimator, one clone a subset;
+* :mod:`~randsub.engines.compiled`: what compiled engines share;
+* :mod:`~randsub.engines.neighbors`: k nearest neighbours, compiled;
 * :mod:`~randsub.engines.members`: what one fitted model predicts, and how its failure is named;
 * :mod:`~randsub.engines.dispatch`: how the work of an engine is spread over workers.
 """
@@ -9,6 +11,7 @@
 from randsub.engines.base import Engine, Learner
 from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction, one_thread
 from randsub.engines.generic import GenericEngine
+from randsub.engines.neighbors import NeighborsEngine
 
 __all__ = [
     "Assignment",
@@ -17,6 +20,7 @@ __all__ = [
     "Engine",
     "GenericEngine",
     "Learner",
+    "NeighborsEngine",
     "average_prediction",
     "one_thread",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 
 from randsub._typing import FloatArray, Table
 from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
-from randsub.engines import Engine, GenericEngine
+from randsub.engines import Engine, GenericEngine, NeighborsEngine
 from randsub.ensemble.groups import resolve_groups
 from randsub.losses import CrossEntropy, Huber, Loss, PoissonDeviance, SquaredError
 from randsub.optim import Optimizer, ProjectedAdam, ProjectedGradientDescent
@@ -24,7 +24,10 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
     "gradient_descent": ProjectedGradientDescent,
 }
 # In the order in which they are tried; the last one takes anything.
-ENGINES: Mapping[str, type[Engine]] = {"generic": GenericEngine}
+ENGINES: Mapping[str, type[Engine]] = {
+    "neighbors": NeighborsEngine,
+    "generic": GenericEngine,
+}
 
 
 def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:
