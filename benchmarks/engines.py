@@ -15,15 +15,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.engines import Engine, Learner, NeighborsEngine
+from randsub.engines import Engine, Learner, NeighborsEngine, TreeEngine
 
 N_TRAIN, N_QUERY, N_MASKS = 270, 130, 100
 CASES: list[tuple[type[Engine], Any]] = [
     (NeighborsEngine, KNeighborsRegressor()),
     (NeighborsEngine, KNeighborsClassifier()),
+    (TreeEngine, DecisionTreeRegressor()),
+    (TreeEngine, DecisionTreeClassifier()),
 ]
 
 

@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from randsub.engines import Engine, GenericEngine, Learner, NeighborsEngine
+from randsub.engines import Engine, GenericEngine, Learner, NeighborsEngine, TreeEngine
 
 N_TRAIN, N_QUERY, N_FEATURES = 60, 17, 6
 
@@ -50,6 +50,8 @@ CASES = [
         ("soft", "hard"),
         takes_weight=False,
     ),
+    # Limits that leave no tied splits; class counts always do, see test_tree.py.
+    Case(TreeEngine, DecisionTreeRegressor(max_depth=2, min_samples_leaf=9), takes_weight=False),
     Case(GenericEngine, Ridge()),
     Case(GenericEngine, DecisionTreeRegressor(max_depth=4)),
     Case(GenericEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),

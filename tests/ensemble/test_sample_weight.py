@@ -61,7 +61,7 @@ def test_a_weight_is_so_many_copies(model, blocks):
     X_val, y_val, weight_val = problem(1, n=20, classes=classes)
     # Trees break ties between equally good splits by their seed and by rounding; scaled copies of
     # the data must agree to the last bit for that not to matter.
-    model.set_params(standardize=not classes)
+    model.set_params(standardize=not classes, engine="generic")
 
     blocks(np.arange(len(y)), 4)
     model.fit(X, y, weight, X_val=X_val, y_val=y_val, sample_weight_val=weight_val)

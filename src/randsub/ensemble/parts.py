@@ -7,7 +7,7 @@ import numpy as np
 
 from randsub._typing import FloatArray, Table
 from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
-from randsub.engines import Engine, GenericEngine, NeighborsEngine
+from randsub.engines import Engine, GenericEngine, NeighborsEngine, TreeEngine
 from randsub.ensemble.groups import resolve_groups
 from randsub.losses import CrossEntropy, Huber, Loss, PoissonDeviance, SquaredError
 from randsub.optim import Optimizer, ProjectedAdam, ProjectedGradientDescent
@@ -26,6 +26,7 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
 # In the order in which they are tried; the last one takes anything.
 ENGINES: Mapping[str, type[Engine]] = {
     "neighbors": NeighborsEngine,
+    "tree": TreeEngine,
     "generic": GenericEngine,
 }
 

@@ -1,0 +1,213 @@
+"""Compiled trees: scikit-learn's where no splits are tied, and like them in law where they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+)
+
+from randsub.datasets import make_friedman, make_hypercube
+from randsub.engines import GenericEngine, Learner, TreeEngine
+from randsub.ensemble.parts import choose_engine
+
+X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+
+USABLE = [
+    DecisionTreeRegressor(),
+    DecisionTreeRegressor(
+        max_depth=3, min_samples_split=0.1, min_samples_leaf=2, min_impurity_decrease=0.1
+    ),
+    DecisionTreeRegressor(min_samples_leaf=0.1, random_state=3),
+    DecisionTreeClassifier(),
+    DecisionTreeClassifier(criterion="entropy", max_depth=np.int64(2)),
+    DecisionTreeClassifier(criterion="log_loss"),
+]
+NOT_USABLE = [
+    DecisionTreeRegressor(criterion="absolute_error"),
+    DecisionTreeRegressor(criterion="poisson"),
+    DecisionTreeRegressor(criterion="gini"),
+    DecisionTreeClassifier(criterion="squared_error"),
+    DecisionTreeRegressor(splitter="random"),
+    DecisionTreeRegressor(max_features=2),
+    DecisionTreeRegressor(max_features="sqrt"),
+    DecisionTreeRegressor(max_leaf_nodes=5),
+    DecisionTreeRegressor(min_weight_fraction_leaf=0.1),
+    DecisionTreeRegressor(ccp_alpha=0.1),
+    DecisionTreeRegressor(monotonic_cst=[1, 0, 0]),
+    DecisionTreeClassifier(class_weight="balanced"),
+    DecisionTreeRegressor(max_depth=0),
+    DecisionTreeRegressor(max_depth=2.5),
+    DecisionTreeRegressor(min_samples_split=1),
+    DecisionTreeRegressor(min_samples_split=1.5),
+    DecisionTreeRegressor(min_samples_leaf=0),
+    DecisionTreeRegressor(min_impurity_decrease=-1.0),
+    ExtraTreeRegressor(),
+]
+
+
+@pytest.mark.parametrize("estimator", USABLE)
+def test_auto_takes_it(estimator):
+    assert choose_engine("auto", estimator, X, Y, None) is TreeEngine
+    assert choose_engine("auto", estimator, pd.DataFrame(X), Y, None) is TreeEngine
+
+
+@pytest.mark.parametrize("estimator", NOT_USABLE)
+def test_auto_falls_back(estimator):
+    assert choose_engine("auto", estimator, X, Y, None) is GenericEngine
+
+
+@pytest.mark.parametrize(
+    ("table", "weight"),
+    [
+        (csr_array(X), None),
+        (pd.DataFrame(X).assign(text="a"), None),
+        (np.where(X > 2.0, np.nan, X), None),
+        (X, np.ones(40)),
+    ],
+)
+def test_auto_falls_back_for_other_data(table, weight):
+    assert choose_engine("auto", DecisionTreeRegressor(), table, Y, weight) is GenericEngine
+
+
+def answers(estimator, X, y, masks, X_query, voting="soft", seed=0):
+    classes = np.unique(y) if isinstance(estimator, DecisionTreeClassifier) else None
+    learner = Learner(estimator, classes, voting)
+    seeds = np.arange(len(masks)) + seed
+    return [
+        engine(learner).predict_many(X, y, masks, X_query, seeds)
+        for engine in (TreeEngine, GenericEngine)
+    ]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(60, 200),
+    m=st.integers(1, 8),
+    q=st.integers(1, 40),
+    depth=st.integers(1, 3),
+    leaf=st.sampled_from([8, 12, 0.1]),
+    split=st.sampled_from([2, 30, 0.4]),
+    decrease=st.sampled_from([0.0, 0.02]),
+    offset=st.sampled_from([0.0, 1e4]),
+)
+def test_regression_without_ties_is_scikit_learns(
+    seed, n, m, q, depth, leaf, split, decrease, offset
+):
+    rng = np.random.default_rng(seed)
+    X, X_query = rng.normal(size=(n, m)), rng.normal(size=(q, m))
+    y = X[:, 0] + rng.normal(size=n) + offset
+    masks = rng.random((5, m)) < 0.7
+    masks[0] = True
+    estimator = DecisionTreeRegressor(
+        max_depth=depth,
+        min_samples_leaf=leaf,
+        min_samples_split=split,
+        min_impurity_decrease=decrease,
+    )
+    ours, theirs = answers(estimator, X, y, masks, X_query)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_single_column_leaves_no_choice(criterion, classes):
+    """With one column, only tied places in it can differ; probabilities agree at full depth."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 4))
+    y = np.digitize(X @ [1.0, 0.5, -1.0, 0.2] + rng.normal(size=150), [-1, 0, 1][: classes - 1])
+    masks = np.eye(4, dtype=bool)
+    full = DecisionTreeClassifier(criterion=criterion)
+    ours, theirs = answers(full, X, y, masks, X)
+    np.testing.assert_allclose(ours, theirs)
+    stump = DecisionTreeClassifier(criterion=criterion, max_depth=1, min_samples_leaf=20)
+    ours, theirs = answers(stump, X, y, masks, rng.normal(size=(50, 4)))
+    np.testing.assert_allclose(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", ["regression", "gini", "entropy"])
+@pytest.mark.parametrize("values", ["continuous", "whole numbers", "constant column"])
+def test_the_fit_of_a_full_tree_is_the_same(kind, values):
+    """Rows that share their values share a leaf; all others are told apart."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(120, 5))
+    if values == "whole numbers":
+        X = np.round(X)
+    if values == "constant column":
+        X[:, 0] = 7.0
+    masks = np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 1, 1]], dtype=bool)
+    if kind == "regression":
+        y, estimator = rng.normal(size=120), DecisionTreeRegressor()
+    else:
+        y, estimator = rng.integers(0, 3, 120), DecisionTreeClassifier(criterion=kind)
+    ours, theirs = answers(estimator, X, y, masks, X)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (make_friedman, DecisionTreeRegressor()),
+        (make_hypercube, DecisionTreeClassifier()),
+        (make_hypercube, DecisionTreeClassifier(criterion="entropy", min_samples_leaf=3)),
+        (make_friedman, DecisionTreeRegressor(max_depth=6, min_samples_split=7)),
+    ],
+    ids=lambda case: str(case[1]),
+)
+def test_the_test_error_over_200_masks_cannot_be_told_apart(case):
+    make, estimator = case
+    X, y, _ = make(n_samples=250, n_irrelevant=15, random_state=0)
+    rng = np.random.default_rng(0)
+    masks = rng.random((200, X.shape[1])) < 0.3
+    ours, theirs = answers(estimator, X[:150], y[:150], masks, X[150:])
+    target = y[150:] if make is make_friedman else np.eye(2)[y[150:]]
+    target = target.reshape(100, -1)
+    gaps = ((ours - target) ** 2).mean(axis=(1, 2)) - ((theirs - target) ** 2).mean(axis=(1, 2))
+    assert abs(gaps.mean()) < 3.0 * gaps.std() / np.sqrt(200) + 1e-12
+
+
+def test_ties_are_broken_by_the_seed():
+    """Two copies of a column: which one is split on shows where the query columns differ."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=60)
+    X, X_query = np.column_stack([x, x]), rng.normal(size=(30, 2))
+    masks = np.ones((40, 2), dtype=bool)
+    ours, theirs = answers(DecisionTreeRegressor(max_depth=1), X, x, masks, X_query)
+    again, _ = answers(DecisionTreeRegressor(max_depth=1), X, x, masks, X_query)
+    np.testing.assert_array_equal(ours, again)
+    for found in (ours, theirs):
+        kinds = np.unique(found[:, :, 0], axis=0)
+        assert len(kinds) == 2
+        share = (found[:, :, 0] == kinds[0]).all(axis=1).mean()
+        assert 0.2 < share < 0.8
+
+
+def test_votes_constant_targets_and_two_rows():
+    ours, theirs = answers(
+        DecisionTreeClassifier(max_depth=2, min_samples_leaf=10),
+        X,
+        Y,
+        np.ones((1, 3), bool),
+        X,
+        "hard",
+    )
+    assert set(np.unique(ours)) == {0.0, 1.0}
+    np.testing.assert_array_equal(ours.sum(axis=2), 1.0)
+    assert (ours == theirs).mean() > 0.9
+    one, other = answers(DecisionTreeRegressor(), X, np.full(40, 0.1), np.ones((1, 3), bool), X)
+    np.testing.assert_allclose(one, other)
+    one, other = answers(DecisionTreeRegressor(), X[:2], X[:2, 0], np.eye(3, dtype=bool), X)
+    np.testing.assert_allclose(one, other)
+
+
+def test_the_estimator_itself_is_not_fitted():
+    estimator = DecisionTreeRegressor()
+    answers(estimator, X, X[:, 0], np.eye(3, dtype=bool), X)
+    assert vars(estimator) == vars(clone(estimator))
