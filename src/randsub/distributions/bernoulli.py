@@ -8,7 +8,9 @@ The score takes two values a parameter, ``1 / theta`` where the mask holds it an
 masks that hold the parameter and from the total: O(nnz) work on sparse masks instead of O(T M).
 """
 
+import numba as nb
 import numpy as np
+from scipy.sparse import csr_array
 
 from randsub._typing import BoolArray, FloatArray, IntArray, Masks
 from randsub.distributions.base import SubsetDistribution, as_dense
@@ -64,15 +66,9 @@ class IndependentBernoulli(SubsetDistribution):
         self, masks: Masks, theta: FloatArray, coefficients: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Sums of the score and of its square, from sums over the masks that hold a parameter."""
+        masks = csr_array(masks, dtype=float)
         held, not_held = _score_values(theta)
-        over_held = coefficients @ masks
-        over_rest = coefficients.sum(axis=1, keepdims=True) - over_held
-        # total - held is rounding noise, not zero, where every mask holds the parameter, and the
-        # score there may be as large as 1 / EDGE.
-        over_rest[:, masks.sum(axis=0) == masks.shape[0]] = 0.0
-        first = over_held * held + over_rest * not_held
-        second = over_held * held**2 + over_rest * not_held**2
-        return first, second
+        return _score_sums(masks.indptr, masks.indices, masks.data, coefficients, held, not_held)
 
 
 class Bernoulli(IndependentBernoulli):
@@ -145,3 +141,29 @@ def _score_values(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The two values of the score: where the mask holds a parameter, and where it does not."""
     inside = np.clip(theta, EDGE, 1.0 - EDGE)
     return 1.0 / inside, -1.0 / (1.0 - inside)
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _score_sums(begin, columns, ones, coefficients, held, not_held):  # type: ignore[no-untyped-def]
+    """Sums of the score and of its square, (k, M) each, over masks in sparse rows."""
+    k, n_masks = coefficients.shape
+    first = np.zeros((k, len(held)))
+    second = np.empty((k, len(held)))
+    count = np.zeros(len(held))
+    for t in range(n_masks):
+        for p in range(begin[t], begin[t + 1]):
+            count[columns[p]] += ones[p]
+            for row in range(k):
+                first[row, columns[p]] += ones[p] * coefficients[row, t]
+    for row in range(k):
+        total = 0.0
+        for t in range(n_masks):
+            total += coefficients[row, t]
+        for j in range(len(held)):
+            over_held = first[row, j]
+            # total - held is rounding noise, not zero, where every mask holds the parameter, and
+            # the score there may be as large as 1 / EDGE.
+            over_rest = 0.0 if count[j] == n_masks else total - over_held
+            first[row, j] = over_held * held[j] + over_rest * not_held[j]
+            second[row, j] = over_held * held[j] ** 2 + over_rest * not_held[j] ** 2
+    return first, second
