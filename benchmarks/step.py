@@ -10,11 +10,14 @@ error, at weights other than 1; the whole step includes weights, ensemble output
 """
 
 import argparse
+import re
+import resource
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,17 +119,30 @@ def inputs_megabytes(world: dict[str, Any]) -> float:
     return sum(a.nbytes for a in arrays) / 1e6
 
 
-def in_process_megabytes(n_features: int) -> float:
-    """Peak memory of a process of its own that makes a round and takes 100 steps."""
-    code = f"import step; s = step.stepper(step.make_round({n_features}), step.our_gradient)\n"
-    code += "for _ in range(100): s()\nimport resource\n"
-    code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    here = __file__.rpartition("/")[0] or "."
+def peak_of_this_process() -> float:
+    """Largest resident memory since the process began, in megabytes."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # Not ru_maxrss, which on Linux begins with the size of the parent process.
+        return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1e3
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def in_process_megabytes(n_features: int) -> tuple[float, float]:
+    """Memory of a process of its own: the library alone, and after a round and 100 steps."""
+    code = "import step; print(step.peak_of_this_process())\n"
+    code += f"s = step.stepper(step.make_round({n_features}), step.our_gradient)\n"
+    code += "for _ in range(100): s()\nprint(step.peak_of_this_process())"
     answer = subprocess.run(
-        [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    # Kilobytes, but on macOS bytes.
-    return int(answer.stdout) / (1e6 if sys.platform == "darwin" else 1e3)
+    library, peak = map(float, answer.stdout.split())
+    return library, peak
 
 
 def main() -> None:
@@ -136,11 +152,10 @@ def main() -> None:
     print(f"One step, T = {N_MODELS} models, batch of {BATCH}, alpha about {ALPHA}; seed 0.")
     print(
         f"{'M':>7}{'ours ms':>10}{'plain ms':>10}{'ratio':>8}{'step MB':>9}{'plain MB':>10}"
-        f"{'round MB':>10}{'process MB':>12}{'difference':>12}"
+        f"{'round MB':>10}{'library MB':>12}{'process MB':>12}{'difference':>12}"
     )
-    # First, while this process is small: a child's peak counts from its parent's.
-    processes = [in_process_megabytes(size) for size in args.sizes]
-    for size, process in zip(args.sizes, processes, strict=True):
+    for size in args.sizes:
+        library, process = in_process_megabytes(size)
         world = make_round(size)
         ours = stepper(world, our_gradient)
         row = f"{size:>7}{1e3 * seconds(ours):>10.3f}"
@@ -154,8 +169,8 @@ def main() -> None:
         else:
             row, memory, last = row + f"{'-':>10}{'-':>8}", f"{'-':>10}", f"{'-':>12}"
         row += f"{peak_megabytes(ours):>9.2f}{memory}{inputs_megabytes(world):>10.2f}"
-        print(row + f"{process:>12.0f}{last}", flush=True)
-    print("process MB: peak of a fresh interpreter with the library, one round and 100 steps.")
+        print(row + f"{library:>12.0f}{process:>12.0f}{last}", flush=True)
+    print("library MB: a fresh interpreter with the library; process MB: its peak over 100 steps.")
 
 
 if __name__ == "__main__":
