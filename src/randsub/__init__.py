@@ -1,7 +1,24 @@
 """randsub: random-subspace ensembles that learn which features each member should see."""
 
-from randsub.ensemble import PRSClassifier, PRSRegressor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from randsub.ensemble import PRSClassifier, PRSRegressor
 
 __all__ = ["PRSClassifier", "PRSRegressor", "__version__"]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators bring in a good part of scikit-learn; who needs a loss or a penalty alone, or
+    # is a worker that unpickles a task, need not wait for that.
+    if name in ("PRSClassifier", "PRSRegressor"):
+        from randsub import ensemble
+
+        return getattr(ensemble, name)
+    raise AttributeError(f"module 'randsub' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state, get_tags
@@ -396,9 +397,6 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         return X, X if judges is samples else self.standardizer_.transform(judges.X)
 
     def _record(self, state: TrainingState) -> None:
-        # Not at the top: pandas takes its time, and memory, to load.
-        import pandas as pd
-
         theta = state.best_theta[0]
         self.alpha_ = theta[self._distribution.column_parameters()]
         if (

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import (
@@ -56,11 +57,7 @@ def check_table(
                 f"required by {type(model).__name__}."
             )
     # Only the names and their number count here, and these all versions read off a pandas frame.
-    header = X
-    if frame_kind(X) != "pandas":
-        import pandas as pd
-
-        header = pd.DataFrame(columns=list(X.columns))
+    header = X if frame_kind(X) == "pandas" else pd.DataFrame(columns=list(X.columns))
     validate_data(model, header, reset=reset, skip_check_array=True)
     numeric = np.flatnonzero(numeric_columns(X))
     if len(numeric):
