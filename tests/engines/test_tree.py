@@ -211,3 +211,21 @@ def test_the_estimator_itself_is_not_fitted():
     estimator = DecisionTreeRegressor()
     answers(estimator, X, X[:, 0], np.eye(3, dtype=bool), X)
     assert vars(estimator) == vars(clone(estimator))
+
+
+def test_metadata_for_fit_goes_to_fit():
+    engine = TreeEngine(Learner(DecisionTreeRegressor()))
+    seen = []
+    engine._generic.learner = Learner(_spy(seen))
+    masks = np.eye(3, dtype=bool)
+    engine.predict_many(X, X[:, 0], masks, X, np.arange(3), None, {"check_input": False})
+    assert seen == [False, False, False]
+
+
+def _spy(seen):
+    class Spy(DecisionTreeRegressor):
+        def fit(self, X, y, check_input=True):
+            seen.append(check_input)
+            return super().fit(X, y)
+
+    return Spy()

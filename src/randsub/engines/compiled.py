@@ -14,7 +14,7 @@ import numpy as np
 from randsub._tables import frame_kind, n_rows, numeric_columns, to_array
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine, Learner
-from randsub.engines.generic import GenericEngine
+from randsub.engines.generic import GenericEngine, is_one_class
 
 
 class CompiledEngine(Engine):
@@ -72,8 +72,9 @@ class CompiledEngine(Engine):
     ) -> FloatArray:
         """Each different mask once; empty ones and training sets of one class go another way."""
         classes = self.learner.classes
-        one_class = classes is not None and bool((y_train == y_train[0]).all())
-        if one_class or self._steps_aside(y_train):
+        one_class = classes is not None and is_one_class(y_train)
+        # Metadata for fit may mean anything; only fit itself knows what.
+        if one_class or fit_params or self._steps_aside(y_train):
             return self._generic.predict_many(
                 X_train, y_train, masks, X_query, seeds, sample_weight, fit_params
             )

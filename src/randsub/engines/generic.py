@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from randsub._tables import n_rows, take_columns
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine, Learner
-from randsub.engines.members import FAILURES, PASS_THROUGH, failed_on, predict_one
+from randsub.engines.members import failed_on, predict_one
 
 
 class GenericEngine(Engine):
@@ -70,7 +70,7 @@ class GenericEngine(Engine):
         fit_params: Mapping[str, Any] | None,
     ) -> Any:
         learner = self.learner
-        if len(columns) == 0 or (learner.classes is not None and _one_class(y)):
+        if len(columns) == 0 or (learner.classes is not None and is_one_class(y)):
             constant = _constant_model(learner)
             return constant.fit(np.empty((len(y), len(columns))), y, sample_weight=sample_weight)
         model = clone(learner.estimator)
@@ -80,9 +80,10 @@ class GenericEngine(Engine):
             params["sample_weight"] = sample_weight
         try:
             return model.fit(take_columns(X, columns), y, **params)
-        except PASS_THROUGH:
+        except MemoryError:
+            # Not the base model's fault, and not a matter of its columns.
             raise
-        except FAILURES as failure:
+        except Exception as failure:
             raise failed_on(learner, failure, columns) from failure
 
 
@@ -98,7 +99,8 @@ def set_seeds(model: Any, seed: int) -> None:
         model.set_params(**{name: int(draw) for name, draw in zip(names, draws, strict=True)})
 
 
-def _one_class(y: Any) -> bool:
+def is_one_class(y: Any) -> bool:
+    """Whether all labels are the same."""
     return bool((y == y[0]).all())
 
 

@@ -10,11 +10,6 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines.base import Learner
 from randsub.exceptions import BaseModelError
 
-# What may go wrong inside someone else's fit or predict is anything at all; what must pass through
-# untouched (an interrupt, a full memory) does not derive from these.
-FAILURES = (Exception,)
-PASS_THROUGH = (MemoryError,)
-
 
 def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> FloatArray:
     """Prediction of one fitted model, shape (n, C), from the columns that it was trained on."""
@@ -26,9 +21,10 @@ def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> Fl
             prediction = _aligned(model.predict_proba(part), model.classes_, learner.classes)
         else:
             prediction = np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]
-    except PASS_THROUGH:
+    except MemoryError:
+        # Not the base model's fault, and not a matter of its columns.
         raise
-    except FAILURES as failure:
+    except Exception as failure:
         raise failed_on(learner, failure, columns) from failure
     if not np.isfinite(prediction).all():
         reason = "it predicts NaN or infinite values"

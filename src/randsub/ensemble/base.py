@@ -204,7 +204,7 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         sample_weight_val: Any,
         fit_params: dict[str, Any],
     ) -> None:
-        base = self._base()
+        base = clone(self._base())
         self._check_base(base)
         passes_weight, fit_params = self._routed(base, sample_weight, fit_params)
         samples = self._checked(X, y, sample_weight, has_val=X_val is not None)
@@ -238,7 +238,8 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         )
 
     def _base(self) -> Any:
-        return self._default_estimator() if self.estimator is None else clone(self.estimator)
+        """The base model that was asked for, or the default."""
+        return self._default_estimator() if self.estimator is None else self.estimator
 
     def _routed(
         self, base: Any, sample_weight: Any, fit_params: dict[str, Any]
@@ -447,14 +448,14 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             MetadataRouter(owner=self)
             .add_self_request(self)
             .add(
-                estimator=self._default_estimator() if self.estimator is None else self.estimator,
+                estimator=self._base(),
                 method_mapping=MethodMapping().add(caller="fit", callee="fit"),
             )
         )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        base = self._default_estimator() if self.estimator is None else self.estimator
+        base = self._base()
         tags.input_tags.sparse = get_tags(base).input_tags.sparse
         tags.input_tags.allow_nan = takes_missing(base)
         return tags
