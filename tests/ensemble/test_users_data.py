@@ -294,9 +294,15 @@ def test_validation_keeps_its_share_of_many_small_classes():
 def test_classes_that_do_not_count():
     """Labels of samples with weight 0, in training and in validation."""
     X, y = classification()
-    PRSClassifier(KNeighborsClassifier(), random_state=0, **QUICK).fit(
-        X, y, X_val=X[:5], y_val=[0, 1, 9, 0, 1], sample_weight_val=[1, 1, 0, 1, 1]
+    model = PRSClassifier(KNeighborsClassifier(), random_state=0, **QUICK)
+    model.fit(X, y, X_val=X[:5], y_val=[0, 1, 9, 0, 1], sample_weight_val=[1, 1, 0, 1, 1])
+    np.testing.assert_array_equal(model.classes_, [0, 1])
+    # What does not count changes nothing.
+    rows = [0, 1, 3, 4]
+    same = PRSClassifier(KNeighborsClassifier(), random_state=0, **QUICK).fit(
+        X, y, X_val=X[rows], y_val=[0, 1, 0, 1]
     )
+    np.testing.assert_allclose(model.alpha_, same.alpha_)
 
 
 def test_base_models_that_are_no_classifiers():
@@ -565,7 +571,7 @@ def test_a_base_model_that_raises_on_some_subsets_is_named_with_features_and_epo
 
 
 class Late(KNeighborsRegressor):
-    """Raises once the subset is small and starts with column a: late in training."""
+    """Raises after a hundred fits: in the middle of training."""
 
     calls = 0
 
@@ -606,6 +612,7 @@ def test_members_without_features_are_constants():
     constant = [
         m for m, f in zip(model.estimators_, model.estimators_features_, strict=True) if not len(f)
     ]
+    assert constant
     assert all(isinstance(m, DummyRegressor) for m in constant)
     X, y = classification()
     y[:35] = 1
