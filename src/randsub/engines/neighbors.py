@@ -171,10 +171,14 @@ def _collect(
 
 @lru_cache
 def _network(k: int, tile: int) -> Callable[..., None]:
-    """The kernel for k neighbours and tiles of this many queries."""
+    """The kernel for k neighbours and tiles of this many queries.
+
+    Not cached on disk: all variants would share one index file, whose entries two processes that
+    compile different variants at the same time can give the same name. One of them would then be
+    handed the other's code, and quietly find the wrong neighbours.
+    """
     fast = {
         "nogil": True,
-        "cache": True,
         "error_model": "numpy",
         "fastmath": {"nnan", "nsz", "contract"},
     }
@@ -212,7 +216,7 @@ def _network(k: int, tile: int) -> Callable[..., None]:
                 work[p * tile + lane] = min(value, kept)
                 value = max(value, kept)
 
-    @nb.njit(nogil=True, cache=True, error_model="numpy")
+    @nb.njit(nogil=True, error_model="numpy")
     def kernel(columns, query, values, begin, held, start, stop, by_distance, mode, out):  # type: ignore[no-untyped-def]
         n_rows = columns.shape[1]
         low_bits = 1
