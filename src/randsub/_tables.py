@@ -41,6 +41,14 @@ def take_columns(X: Table, columns: IntArray) -> Table:
             return X[:, columns]
 
 
+def take_cells(X: Table, rows: IntArray, columns: IntArray) -> Table:
+    """Some rows of some columns of X, as a copy that is never wider than it must be."""
+    if isinstance(X, np.ndarray) and len(columns):
+        return X[rows[:, np.newaxis], columns]
+    part = take_columns(X, columns)
+    return part[rows] if isinstance(part, np.ndarray) else take_rows(part, rows)
+
+
 def stack_rows(above: Table, below: Table) -> Table:
     """One table with the rows of two."""
     match frame_kind(above):

@@ -50,6 +50,11 @@ class BaseModelError(RuntimeError):
         self.names = tuple(names)
         self.epoch = epoch
 
+    def among(self, columns: Sequence[int]) -> "BaseModelError":
+        """The same error for a table of which the base model was only shown these columns."""
+        features = [int(columns[j]) for j in self.features]
+        return BaseModelError(self.model, self.reason, features, self.names, self.epoch)
+
     def located(self, names: Sequence[str], epoch: int | None) -> "BaseModelError":
         """The same error with the names of the features and the epoch filled in."""
         chosen = [str(names[j]) for j in self.features] if len(names) else []

@@ -13,7 +13,7 @@ from sklearn.neighbors import (
 )
 
 from randsub.engines import GenericEngine, Learner, NeighborsEngine
-from randsub.engines.neighbors import _tiles
+from randsub.engines.nearest import MOST_ROWS
 from randsub.ensemble.parts import choose_engine
 from randsub.exceptions import BaseModelError
 
@@ -69,13 +69,6 @@ def test_auto_falls_back_for_other_tables(table):
     assert choose_engine("auto", KNeighborsRegressor(), table, Y, None) is GenericEngine
 
 
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 64, 65, 130, 136, 137, 200, 201, 272, 1000])
-def test_tiles_cover_every_query_once(n):
-    tiles = _tiles(n)
-    covered = np.concatenate([np.arange(start, stop) for start, stop, _ in tiles])
-    np.testing.assert_array_equal(covered, np.arange(n))
-
-
 def answers(estimator, X, y, masks, X_query, voting="soft"):
     classes = np.unique(y) if isinstance(estimator, KNeighborsClassifier) else None
     learner = Learner(estimator, classes, voting)
@@ -92,7 +85,7 @@ def answers(estimator, X, y, masks, X_query, voting="soft"):
     n=st.integers(9, 70),
     q=st.integers(1, 150),
     m=st.integers(1, 12),
-    k=st.integers(1, 9),
+    k=st.sampled_from([1, 2, 5, 8, 9]),
     weights=st.sampled_from(["uniform", "distance"]),
     voting=st.sampled_from(["soft", "hard", None]),
     offset=st.sampled_from([0.0, 1e3]),
@@ -149,13 +142,59 @@ def test_constant_columns_and_one_row():
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("q", [1, 15, 16, 17, 64, 65, 130, 136, 137, 153, 200, 201, 272, 300])
+def test_every_query_is_answered_whatever_their_number(q):
+    rng = np.random.default_rng(q)
+    X, X_query = rng.normal(size=(50, 5)), rng.normal(size=(q, 5))
+    masks = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=bool)
+    ours, theirs = answers(KNeighborsRegressor(), X, rng.normal(size=50), masks, X_query)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1.0, 1e12, 1e30])
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7, 1e-9, 1e-12])
+def test_distances_that_single_precision_cannot_tell_apart(gap, scale):
+    """Rows on rays from the query, each a little farther than the one before."""
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(60, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    rank = rng.permutation(60)
+    X = scale * directions * (1.0 + gap * rank)[:, np.newaxis]
+    y = rank.astype(float)
+    ours, _ = answers(KNeighborsRegressor(5), X, y, np.ones((1, 3), dtype=bool), np.zeros((20, 3)))
+    np.testing.assert_allclose(ours, 2.0, rtol=1e-12)  # ranks 0 to 4
+
+
+@pytest.mark.parametrize("n", [MOST_ROWS - 1, MOST_ROWS, MOST_ROWS + 1])
+def test_many_rows(n):
+    rng = np.random.default_rng(1)
+    X, y, X_query = rng.normal(size=(n, 3)), rng.normal(size=n), rng.normal(size=(20, 3))
+    masks = np.array([[1, 0, 0], [1, 1, 1]], dtype=bool)
+    for weights in ("uniform", "distance"):
+        ours, theirs = answers(KNeighborsRegressor(4, weights=weights), X, y, masks, X_query)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_a_column_far_from_zero_does_not_drown_the_others():
+    rng = np.random.default_rng(2)
+    X, X_query = rng.normal(size=(80, 3)), rng.normal(size=(30, 3))
+    y, masks = rng.normal(size=80), np.ones((1, 3), dtype=bool)
+    near, _ = answers(KNeighborsRegressor(), X, y, masks, X_query)
+    shift = np.array([1e8, 0.0, -1e6])
+    far, _ = answers(KNeighborsRegressor(), X + shift, y, masks, X_query + shift)
+    np.testing.assert_allclose(far, near, rtol=1e-12)
+
+
 def test_distances_that_overflow_still_find_neighbours():
     X = np.array([[1e200], [2e200], [-1e200], [0.0]])
     learner = Learner(KNeighborsRegressor(2))
     found = NeighborsEngine(learner).predict_many(
-        X, np.arange(4.0), np.ones((1, 1), dtype=bool), X, np.zeros(1, dtype=int)
+        X, np.arange(4.0), np.ones((1, 1), dtype=bool), 1.1 * X, np.zeros(1, dtype=int)
     )
-    assert np.isfinite(found).all()
+    # Nearest are 0 and 3 or 1, 1 and 0, 2 and 3, 3 and 0 (or 2, as far).
+    np.testing.assert_allclose(found[0, [1, 2], 0], [0.5, 2.5])
+    assert found[0, 0, 0] in (0.5, 1.5)
+    assert found[0, 3, 0] in (1.5, 2.5)
 
 
 def test_too_few_rows_are_refused_in_the_words_of_scikit_learn():

@@ -1,10 +1,12 @@
 """Callbacks observe and may ask to stop; they never steer."""
 
+import numpy as np
 import pytest
 from tqdm.auto import tqdm
 
 from randsub.optim import ProjectedAdam
-from randsub.training import Callback, ProgressBar, Settings, TrainingState, train
+from randsub.training import Callback, ProgressBar, Settings, TrainingState, start, train
+from randsub.training.callbacks import tell_of_compiling
 from tiny_world import Recorder, assert_same, begin, make_problem, make_settings, noisy
 
 Event = tuple[str, str, int]
@@ -136,6 +138,47 @@ def test_the_bar_writes_to_stderr_and_closes(capsys) -> None:
         assert words in last
     # The line is finished, so that what comes next starts a line of its own.
     assert err.endswith("\n")
+
+
+def test_the_bar_says_when_something_is_compiled(capsys) -> None:
+    class Compiling(Callback):
+        """Stands for a kernel that is met for the first time while the first rounds are trained."""
+
+        def on_prepare(self, settings: Settings) -> None:
+            tell_of_compiling([bar])
+
+    bar = ProgressBar("Looking")
+    settings = make_settings(max_iter=3)
+    problem, rng = world(), np.random.default_rng(0)
+    theta = np.full((1, problem.distribution.n_parameters), 0.5)
+    state = start(problem, settings, theta, rng, [bar, Compiling()])
+    assert "Looking (compiling, once on this machine):   0%" in capsys.readouterr().err
+    train(problem, settings, state, [bar])
+    lines = capsys.readouterr().err.split("\r")
+    assert lines[-1].startswith("Looking: 100%")
+    assert "compiling" not in "".join(lines)
+    # Outside a run there is nobody to tell.
+    tell_of_compiling([bar])
+    assert capsys.readouterr().err == ""
+
+
+def test_the_bar_closes_when_the_first_rounds_fail(capsys) -> None:
+    class Broken(Callback):
+        def on_prepare(self, settings: Settings) -> None:
+            assert len(tqdm._instances) == 1
+            raise RuntimeError
+
+    problem = world()
+    theta = np.full((1, problem.distribution.n_parameters), 0.5)
+    with pytest.raises(RuntimeError):
+        start(
+            problem,
+            make_settings(),
+            theta,
+            np.random.default_rng(0),
+            [ProgressBar(), Broken()],
+        )
+    assert not tqdm._instances
 
 
 def test_the_bar_goes_on_where_a_run_stopped(capsys) -> None:

@@ -89,8 +89,9 @@ def test_a_feature_that_no_mask_holds_gets_no_gradient() -> None:
     theta[0, 2] = theta[1, 3] = 1e-5
     state = begin(problem, settings, theta)
     absent = theta < 1e-4
-    held = [[round_.held for round_ in rounds] for rounds in state.rounds]
-    np.testing.assert_array_equal(np.all(held, axis=1), ~absent)
+    for rounds, nowhere in zip(state.rounds, absent, strict=True):
+        for round_ in rounds:
+            np.testing.assert_array_equal(round_.absent, np.flatnonzero(nowhere))
 
     after = train(problem, settings, state)
     np.testing.assert_array_equal(after.theta[absent], theta[absent])
@@ -115,7 +116,7 @@ def test_what_is_held_is_a_matter_of_the_batch() -> None:
     rounds = list(state.rounds[0])
     masks = rounds[1].masks.tolil()
     masks[0, 3] = 1.0
-    rounds[1] = replace(rounds[1], masks=masks.tocsr(), held=np.ones(4, dtype=bool))
+    rounds[1] = replace(rounds[1], masks=masks.tocsr(), absent=np.empty(0, dtype=np.intp))
     state = replace(state, rounds=(tuple(rounds),), theta=np.array([[0.5, 0.5, 0.5, 1e-4]]))
     after = train(problem, settings, state)
     # Gradient 1 entered once, then faded once.

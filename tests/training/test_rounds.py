@@ -67,7 +67,7 @@ def assert_belongs_together(problem: Problem, task: int, round_: Round) -> None:
         assert found.flags.c_contiguous
     np.testing.assert_array_equal(round_.targets, REFERENCE.apply(signal(rows, task)))
     np.testing.assert_array_equal(round_.sample_weight, problem.sample_weight[rows])
-    np.testing.assert_array_equal(round_.held, masks.any(axis=0))
+    np.testing.assert_array_equal(round_.absent, np.flatnonzero(~masks.any(axis=0)))
     np.testing.assert_allclose(round_.log_q, mixture(round_.proposal, masks), rtol=1e-12)
     assert len(masks) == len(round_.log_q) == len(round_.proposal.generations)
 

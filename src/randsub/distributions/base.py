@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from randsub._typing import BoolArray, FloatArray, IntArray, Masks
 
@@ -86,3 +86,12 @@ class SubsetDistribution(ABC):
 def as_dense(masks: Any) -> Any:
     """Masks as a dense array, whatever they were."""
     return masks.toarray() if issparse(masks) else np.asarray(masks)
+
+
+def as_sparse(masks: Any) -> csr_array:
+    """Masks as sparse rows with 32-bit indices, whatever they were; those that are, as they are."""
+    if isinstance(masks, csr_array) and masks.dtype == float and masks.indices.dtype == np.int32:
+        return masks
+    rows = csr_array(masks, dtype=float)
+    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return rows

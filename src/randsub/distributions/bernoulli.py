@@ -8,12 +8,11 @@ The score takes two values a parameter, ``1 / theta`` where the mask holds it an
 masks that hold the parameter and from the total: O(nnz) work on sparse masks instead of O(T M).
 """
 
-import numba as nb
 import numpy as np
-from scipy.sparse import csr_array
 
+from randsub._compile import compiled
 from randsub._typing import BoolArray, FloatArray, IntArray, Masks
-from randsub.distributions.base import SubsetDistribution, as_dense
+from randsub.distributions.base import SubsetDistribution, as_dense, as_sparse
 
 # Small enough to leave every probability that a step can reach alone; large enough that rounding
 # noise in a sum of weights, times the squared score 1 / EDGE ** 2, stays noise.
@@ -49,26 +48,25 @@ class IndependentBernoulli(SubsetDistribution):
 
     def log_prob(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Log-probability of each mask."""
-        inside = np.clip(theta, EDGE, 1.0 - EDGE)
-        log_not_held = np.log1p(-inside)
-        return masks @ (np.log(inside) - log_not_held) + log_not_held.sum()
+        rows = as_sparse(masks)
+        return _log_prob(rows.indptr, rows.indices, rows.data, theta)
 
     def score(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Gradient of the log-probability in theta."""
-        held, not_held = _score_values(theta)
-        return np.where(as_dense(masks) != 0, held, not_held)
+        inside = np.clip(theta, EDGE, 1.0 - EDGE)
+        return np.where(as_dense(masks) != 0, 1.0 / inside, -1.0 / (1.0 - inside))
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Clip to the box."""
-        return np.clip(theta, self.floor, 1.0 - self.floor)
+        # np.clip takes four times as long to find out what is asked of it.
+        return np.minimum(np.maximum(theta, self.floor), 1.0 - self.floor)
 
     def score_sums(
         self, masks: Masks, theta: FloatArray, coefficients: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Sums of the score and of its square, from sums over the masks that hold a parameter."""
-        masks = csr_array(masks, dtype=float)
-        held, not_held = _score_values(theta)
-        return _score_sums(masks.indptr, masks.indices, masks.data, coefficients, held, not_held)
+        rows = as_sparse(masks)
+        return _score_sums(rows.indptr, rows.indices, rows.data, coefficients, theta)
 
 
 class Bernoulli(IndependentBernoulli):
@@ -137,19 +135,38 @@ class GroupedBernoulli(IndependentBernoulli):
         )
 
 
-def _score_values(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The two values of the score: where the mask holds a parameter, and where it does not."""
-    inside = np.clip(theta, EDGE, 1.0 - EDGE)
-    return 1.0 / inside, -1.0 / (1.0 - inside)
+@compiled()
+def _log_prob(begin, columns, ones, theta):  # type: ignore[no-untyped-def]
+    """Log-probability of masks in sparse rows, (T,)."""
+    log_odds = np.empty(len(theta))
+    at_edge = np.log(EDGE)
+    beside_edge = np.log1p(-EDGE)
+    nothing_held = 0.0
+    for j in range(len(theta)):
+        # Most entries of a trained theta are 0: no logarithms for these.
+        log_held, log_not_held = at_edge, beside_edge
+        if theta[j] >= 1.0 - EDGE:
+            log_held, log_not_held = beside_edge, at_edge
+        elif theta[j] > EDGE:
+            log_held, log_not_held = np.log(theta[j]), np.log1p(-theta[j])
+        log_odds[j] = log_held - log_not_held
+        nothing_held += log_not_held
+    result = np.empty(len(begin) - 1)
+    for t in range(len(result)):
+        total = nothing_held
+        for p in range(begin[t], begin[t + 1]):
+            total += ones[p] * log_odds[columns[p]]
+        result[t] = total
+    return result
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
-def _score_sums(begin, columns, ones, coefficients, held, not_held):  # type: ignore[no-untyped-def]
+@compiled()
+def _score_sums(begin, columns, ones, coefficients, theta):  # type: ignore[no-untyped-def]
     """Sums of the score and of its square, (k, M) each, over masks in sparse rows."""
     k, n_masks = coefficients.shape
-    first = np.zeros((k, len(held)))
-    second = np.empty((k, len(held)))
-    count = np.zeros(len(held))
+    first = np.zeros((k, len(theta)))
+    second = np.empty((k, len(theta)))
+    count = np.zeros(len(theta))
     for t in range(n_masks):
         for p in range(begin[t], begin[t + 1]):
             count[columns[p]] += ones[p]
@@ -159,11 +176,13 @@ def _score_sums(begin, columns, ones, coefficients, held, not_held):  # type: ig
         total = 0.0
         for t in range(n_masks):
             total += coefficients[row, t]
-        for j in range(len(held)):
+        for j in range(len(theta)):
+            inside = min(max(theta[j], EDGE), 1.0 - EDGE)
+            held, not_held = 1.0 / inside, -1.0 / (1.0 - inside)
             over_held = first[row, j]
             # total - held is rounding noise, not zero, where every mask holds the parameter, and
             # the score there may be as large as 1 / EDGE.
             over_rest = 0.0 if count[j] == n_masks else total - over_held
-            first[row, j] = over_held * held[j] + over_rest * not_held[j]
-            second[row, j] = over_held * held[j] ** 2 + over_rest * not_held[j] ** 2
+            first[row, j] = over_held * held + over_rest * not_held
+            second[row, j] = over_held * held**2 + over_rest * not_held**2
     return first, second

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,17 +18,24 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 from joblib import effective_n_jobs
+from joblib.parallel import ThreadingBackend, get_active_backend
+from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 from threadpoolctl import ThreadpoolController
 
-from randsub._tables import stack_rows, take_rows
+from randsub._tables import stack_rows, take_cells
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine, Learner
 from randsub.engines.members import predict_one
+from randsub.exceptions import BaseModelError
 
 # A task should last long enough for the cost of sending it not to matter.
 SECONDS_PER_TASK = 0.05
+# Work that is done sooner than another thread is told of it.
+SECONDS_WORTH_SHARING = 0.001
+# A table of up to this many columns is shown to the engine as it is.
+NARROW = 50
 MODELS_PER_SUM = 10
 
 
@@ -51,18 +59,20 @@ class Data:
     sample_weight: FloatArray | None
     fit_params: Mapping[str, Any]
 
-    def part(self, rows: IntArray) -> tuple[Table, FloatArray | None, dict[str, Any]]:
-        """X, weights and metadata of some training rows."""
+    def part(
+        self, rows: IntArray, columns: IntArray
+    ) -> tuple[Table, FloatArray | None, dict[str, Any]]:
+        """Some columns of X, weights and metadata of some training rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         params = _check_method_params(self.X, dict(self.fit_params), indices=rows)
-        return take_rows(self.X, rows), weight, params
+        return take_cells(self.X, rows, columns), weight, params
 
-    def query(self, rows: IntArray, val_rows: IntArray) -> Table:
-        """Held-out rows, then validation rows."""
-        held_out = take_rows(self.X, rows)
+    def query(self, rows: IntArray, val_rows: IntArray, columns: IntArray) -> Table:
+        """Some columns of held-out rows, then of validation rows."""
+        held_out = take_cells(self.X, rows, columns)
         if len(val_rows) == 0:
             return held_out
-        return stack_rows(held_out, take_rows(self.X_val, val_rows))
+        return stack_rows(held_out, take_cells(self.X_val, val_rows, columns))
 
 
 @dataclass(frozen=True)
@@ -132,9 +142,9 @@ class Dispatcher:
     def _run(self, task: Callable[..., Any], assignments: Sequence[Assignment]) -> list[list[Any]]:
         size = self._models_per_task(assignments)
         tasks = [(a, piece) for a, whole in enumerate(assignments) for piece in whole.pieces(size)]
-        parallel = Parallel(n_jobs=self.n_jobs, prefer=self.engine.prefers)
+        work = [(task, self.engine, self.data, piece) for _, piece in tasks]
         with one_thread():
-            answers = parallel(delayed(task)(self.engine, self.data, piece) for _, piece in tasks)
+            answers = self._answers(work)
         results: list[list[Any]] = [[] for _ in assignments]
         seconds = 0.0
         for (a, _), (result, spent) in zip(tasks, answers, strict=True):
@@ -144,6 +154,19 @@ class Dispatcher:
         if n_models:
             self._seconds_per_model = seconds / n_models
         return results
+
+    def _answers(self, work: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, float]]:
+        prefers: Any = self.engine.prefers
+        workers = min(effective_n_jobs(self.n_jobs), len(work))
+        expected = self._seconds_per_model * sum(len(piece.masks) for *_, piece in work)
+        if workers <= 1 or 0.0 < expected < SECONDS_WORTH_SHARING:
+            return [task(*rest) for task, *rest in work]
+        backend, _ = get_active_backend(prefer=prefers)
+        if prefers == "threads" and isinstance(backend, ThreadingBackend):
+            return _on_threads(work, workers)
+        return Parallel(n_jobs=self.n_jobs, prefer=prefers)(
+            delayed(task)(*rest) for task, *rest in work
+        )
 
     def _models_per_task(self, assignments: Sequence[Assignment]) -> int:
         largest = max((len(whole.masks) for whole in assignments), default=1)
@@ -155,22 +178,53 @@ class Dispatcher:
         return int(np.clip(SECONDS_PER_TASK / self._seconds_per_model, 1, max(largest, 1)))
 
 
+def _on_threads(work: Sequence[tuple[Any, ...]], workers: int) -> list[tuple[Any, float]]:
+    """What joblib's threads would do, without its look at the results every 10 milliseconds.
+
+    With compiled engines all the work of a refresh may take less than that.
+    """
+    config = get_config()
+
+    def run(task: Callable[..., Any], *rest: Any) -> tuple[Any, float]:
+        with config_context(**config):
+            return task(*rest)
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        return [future.result() for future in [pool.submit(run, *item) for item in work]]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def _predict_task(engine: Engine, data: Data, work: Assignment) -> tuple[FloatArray, float]:
-    with one_thread():
+    with one_thread(), _shown_columns(work) as columns:
         start = time.perf_counter()
-        X, weight, params = data.part(work.train_rows)
-        X_query = data.query(work.query_rows, work.val_rows)
-        y = work.y[work.train_rows]
-        predictions = engine.predict_many(X, y, work.masks, X_query, work.seeds, weight, params)
+        X, weight, params = data.part(work.train_rows, columns)
+        X_query = data.query(work.query_rows, work.val_rows, columns)
+        y, masks = work.y[work.train_rows], work.masks[:, columns]
+        predictions = engine.predict_many(X, y, masks, X_query, work.seeds, weight, params)
         return predictions, time.perf_counter() - start
 
 
 def _fit_task(engine: Engine, data: Data, work: Assignment) -> tuple[list[Any], float]:
-    with one_thread():
+    with one_thread(), _shown_columns(work) as columns:
         start = time.perf_counter()
-        X, weight, params = data.part(work.train_rows)
-        models = engine.fit_many(X, work.y[work.train_rows], work.masks, work.seeds, weight, params)
+        X, weight, params = data.part(work.train_rows, columns)
+        y, masks = work.y[work.train_rows], work.masks[:, columns]
+        models = engine.fit_many(X, y, masks, work.seeds, weight, params)
         return models, time.perf_counter() - start
+
+
+@contextmanager
+def _shown_columns(work: Assignment) -> Iterator[IntArray]:
+    """Columns that some mask holds: of 20,000, a refresh may look at a hundred."""
+    columns = np.arange(work.masks.shape[1])
+    if len(columns) > NARROW:
+        columns = np.flatnonzero(work.masks.any(axis=0))
+    try:
+        yield columns
+    except BaseModelError as error:
+        raise error.among(columns.tolist()) from error.__cause__
 
 
 def average_prediction(

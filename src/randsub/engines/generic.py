@@ -1,9 +1,11 @@
 """The engine for any scikit-learn estimator: clone, slice columns, fit."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
@@ -19,6 +21,10 @@ class GenericEngine(Engine):
     The empty subset, and a training set in which a single class is left, give a constant model:
     the mean, the majority class, or the class frequencies.
     """
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        self._is_simple = not any("__" in name for name in learner.estimator.get_params(deep=True))
 
     @classmethod
     def is_usable_for(
@@ -39,10 +45,12 @@ class GenericEngine(Engine):
     ) -> FloatArray:
         """Train and predict one model after the other."""
         predictions = np.empty((len(masks), n_rows(X_query), self.learner.n_outputs))
+        checks = self._checking_once(X_train, X_query)
         for t, (mask, seed) in enumerate(zip(masks, seeds, strict=True)):
             columns = np.flatnonzero(mask)
-            model = self._fit_one(X_train, y_train, columns, seed, sample_weight, fit_params)
-            predictions[t] = predict_one(self.learner, model, X_query, columns)
+            with next(checks):
+                model = self._fit_one(X_train, y_train, columns, seed, sample_weight, fit_params)
+                predictions[t] = predict_one(self.learner, model, X_query, columns)
         return predictions
 
     def fit_many(
@@ -55,10 +63,26 @@ class GenericEngine(Engine):
         fit_params: Mapping[str, Any] | None = None,
     ) -> list[Any]:
         """Train one model after the other."""
-        return [
-            self._fit_one(X, y, np.flatnonzero(mask), seed, sample_weight, fit_params)
-            for mask, seed in zip(masks, seeds, strict=True)
-        ]
+        models = []
+        checks = self._checking_once(X)
+        for mask, seed in zip(masks, seeds, strict=True):
+            columns = np.flatnonzero(mask)
+            with next(checks):
+                models.append(self._fit_one(X, y, columns, seed, sample_weight, fit_params))
+        return models
+
+    def _checking_once(self, *tables: Table) -> Iterator[AbstractContextManager[None]]:
+        """For each model, whether it checks its parameters and its data: the first does.
+
+        A model made of others is let check its data each time: what one part hands to the next is
+        new. So is one whose data single precision, which some models turn to, might not hold.
+        """
+        yield nullcontext()
+        assume_finite = get_config()["assume_finite"] or (
+            self._is_simple and all(map(_is_tame, tables))
+        )
+        while True:
+            yield config_context(skip_parameter_validation=True, assume_finite=assume_finite)
 
     def _fit_one(
         self,
@@ -97,6 +121,13 @@ def set_seeds(model: Any, seed: int) -> None:
     if names:
         draws = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=len(names))
         model.set_params(**{name: int(draw) for name, draw in zip(names, draws, strict=True)})
+
+
+def _is_tame(X: Table) -> bool:
+    """Whether X is an array of finite numbers, none of them too large for single precision."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.size == 0:
+        return False
+    return bool(max(X.max(), -X.min()) < np.finfo(np.float32).max)
 
 
 def is_one_class(y: Any) -> bool:

@@ -18,6 +18,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from randsub._compile import when_compiling
 from randsub._tables import frame_kind, take_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.distributions import SubsetDistribution
@@ -41,6 +42,7 @@ from randsub.optim import Optimizer
 from randsub.penalties import Penalty
 from randsub.training import Problem, ProgressBar, Settings, Target, TrainingState, start, train
 from randsub.training.batches import thin
+from randsub.training.callbacks import Callback, tell_of_compiling
 
 
 class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
@@ -227,10 +229,10 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         self._members = self._learner(base, passes_weight)
         problem, settings = self._assembled(samples, validation, fit_params, names, rng)
 
-        callbacks = [ProgressBar(type(self).__name__)] if self.verbose else []
+        callbacks: list[Callback] = [ProgressBar(type(self).__name__)] if self.verbose else []
         # Sums in the loop, too, must not depend on a number of threads.
-        with one_thread():
-            state = start(problem, settings, theta, rng)
+        with one_thread(), when_compiling(lambda: tell_of_compiling(callbacks)):
+            state = start(problem, settings, theta, rng, callbacks)
             state = train(problem, settings, state, callbacks)
         self._record(state)
         self.estimators_, self.estimators_features_ = train_members(

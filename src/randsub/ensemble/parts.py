@@ -10,7 +10,7 @@ from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistributio
 from randsub.engines import Engine, GenericEngine, NeighborsEngine, TreeEngine
 from randsub.ensemble.groups import resolve_groups
 from randsub.losses import CrossEntropy, Huber, Loss, PoissonDeviance, SquaredError
-from randsub.optim import Optimizer, ProjectedAdam, ProjectedGradientDescent
+from randsub.optim import LogitAdam, Optimizer, ProjectedAdam, ProjectedGradientDescent
 from randsub.penalties import Penalty
 
 LOSSES: Mapping[str, Callable[[], Loss]] = {
@@ -21,6 +21,7 @@ LOSSES: Mapping[str, Callable[[], Loss]] = {
 }
 OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
     "adam": ProjectedAdam,
+    "logit_adam": LogitAdam,
     "gradient_descent": ProjectedGradientDescent,
 }
 # In the order in which they are tried; the last one takes anything.

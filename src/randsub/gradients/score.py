@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from randsub._compile import compiled
 from randsub._typing import FloatArray, Masks
 from randsub.distributions.base import SubsetDistribution
 
@@ -36,7 +37,8 @@ def ensemble_output(weights: FloatArray, predictions: FloatArray) -> FloatArray:
     -------
     f : ndarray of shape (n, C)
     """
-    return np.tensordot(weights, predictions, axes=1)
+    n_models, *shape = predictions.shape
+    return (weights @ predictions.reshape(n_models, -1)).reshape(shape)
 
 
 def model_costs(loss_gradient: FloatArray, predictions: FloatArray) -> FloatArray:
@@ -70,17 +72,27 @@ def score_gradient(
     gradient : ndarray of shape (M,)
     """
     if baseline == "weighted":
-        first, second = distribution.score_sums(masks, theta, np.stack([weights * costs, weights]))
-        return first[0] - first[1] * _baseline(second[0], second[1])
+        first, second = distribution.score_sums(masks, theta, np.array([weights * costs, weights]))
+        return _above_baseline(first[0], first[1], second[0], second[1])
     if baseline == "paper":
         first, second = distribution.score_sums(
-            masks, theta, np.stack([weights * costs, weights, costs, np.ones_like(costs)])
+            masks, theta, np.array([weights * costs, weights, costs, np.ones_like(costs)])
         )
-        return first[0] - first[1] * _baseline(second[2], second[3])
+        return _above_baseline(first[0], first[1], second[2], second[3])
     first, _ = distribution.score_sums(masks, theta, (weights * costs)[np.newaxis])
     return first[0]
 
 
-def _baseline(costs: FloatArray, total: FloatArray) -> FloatArray:
-    """Ratio of sums; 0 where the score of a parameter, in a family of one's own, is always 0."""
-    return np.divide(costs, total, out=np.zeros_like(total), where=total != 0.0)
+@compiled()
+def _above_baseline(costs, weights, squared_costs, squared_weights):  # type: ignore[no-untyped-def]
+    """``sum w s c - b sum w s`` with the baseline b a ratio of sums over squared scores.
+
+    b is 0 where the score of a parameter, in a family of one's own, is always 0.
+    """
+    gradient = np.empty(len(costs))
+    for j in range(len(costs)):
+        baseline = 0.0
+        if squared_weights[j] != 0.0:
+            baseline = squared_costs[j] / squared_weights[j]
+        gradient[j] = costs[j] - weights[j] * baseline
+    return gradient

@@ -5,8 +5,8 @@ and overflows long before the effective sample size says that it should not be u
 """
 
 import numpy as np
-from scipy.special import logsumexp
 
+from randsub._compile import compiled
 from randsub._typing import FloatArray, Masks
 from randsub.distributions.base import SubsetDistribution
 
@@ -32,15 +32,14 @@ def importance_weights(log_w: FloatArray, *, self_normalize: bool = True) -> Flo
         W is T, as in the paper, which is unbiased but not equivariant to shifts.
     """
     if self_normalize:
-        w = _relative(log_w)
-        return w / w.sum()
+        return _normalized(log_w)
     return np.exp(np.clip(log_w, -LARGEST_LOG_WEIGHT, LARGEST_LOG_WEIGHT)) / len(log_w)
 
 
 def effective_sample_size(log_w: FloatArray) -> float:
     """``(sum w) ** 2 / sum w ** 2``: how many equally weighted models are worth as much."""
-    w = _relative(log_w)
-    return float(w.sum() ** 2 / (w @ w))
+    w = _normalized(log_w)
+    return float(1.0 / (w @ w))
 
 
 def mixture_log_prob(
@@ -64,8 +63,19 @@ def mixture_log_prob(
     log_q : ndarray of shape (T,)
     """
     logs = np.stack([distribution.log_prob(masks, theta) for theta in thetas])
-    return logsumexp(logs, axis=0, b=shares[:, np.newaxis])
+    largest = logs.max(axis=0)
+    return largest + np.log(shares @ np.exp(logs - largest))
 
 
-def _relative(log_w: FloatArray) -> FloatArray:
-    return np.exp(np.maximum(log_w - log_w.max(), -LARGEST_LOG_WEIGHT))
+@compiled()
+def _normalized(log_w):  # type: ignore[no-untyped-def]
+    """Weights relative to the largest, so that nothing overflows, divided by their sum."""
+    largest = log_w.max()
+    w = np.empty(len(log_w))
+    total = 0.0
+    for t in range(len(log_w)):
+        w[t] = np.exp(max(log_w[t] - largest, -LARGEST_LOG_WEIGHT))
+        total += w[t]
+    for t in range(len(log_w)):
+        w[t] /= total
+    return w

@@ -3,5 +3,13 @@
 from randsub.optim.adam import AdamState, ProjectedAdam
 from randsub.optim.base import Optimizer
 from randsub.optim.descent import DescentState, ProjectedGradientDescent
+from randsub.optim.logit import LogitAdam
 
-__all__ = ["AdamState", "DescentState", "Optimizer", "ProjectedAdam", "ProjectedGradientDescent"]
+__all__ = [
+    "AdamState",
+    "DescentState",
+    "LogitAdam",
+    "Optimizer",
+    "ProjectedAdam",
+    "ProjectedGradientDescent",
+]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from randsub._compile import compiled
 from randsub._numbers import check_number
 from randsub._typing import FloatArray, IntArray
 from randsub.optim.base import Optimizer, Projection, projected
@@ -66,12 +67,36 @@ class ProjectedAdam(Optimizer):
         self, gradient: FloatArray, state: AdamState, theta: FloatArray, project: Projection
     ) -> tuple[FloatArray, AdamState]:
         """One step; see the notes of the class."""
-        g = projected(gradient, theta, project)
+        step, state = self._step(projected(gradient, theta, project), state)
+        return project(theta - step), state
+
+    def _step(self, g: FloatArray, state: AdamState) -> tuple[FloatArray, AdamState]:
+        """What is taken off for the gradient g, and the moments that it leaves."""
         steps = state.steps + 1
-        first = self.beta1 * state.first + (1.0 - self.beta1) * g
-        second = self.beta2 * state.second + (1.0 - self.beta2) * g**2
+        step, first, second = _moments(
+            g,
+            state.first,
+            state.second,
+            steps,
+            float(self.learning_rate),
+            float(self.beta1),
+            float(self.beta2),
+            float(self.eps),
+        )
+        return step, AdamState(first, second, steps)
+
+
+@compiled()
+def _moments(g, first, second, steps, rate, beta1, beta2, eps):  # type: ignore[no-untyped-def]
+    """Step, first and second moment, (P, M) each, in one pass."""
+    step, new_first, new_second = np.empty_like(g), np.empty_like(g), np.empty_like(g)
+    for task in range(g.shape[0]):
         # Tasks may have been restarted at different times, hence a count for each.
-        scale1 = 1.0 / (1.0 - self.beta1**steps)[:, np.newaxis]
-        scale2 = 1.0 / (1.0 - self.beta2**steps)[:, np.newaxis]
-        step = scale1 * first / (np.sqrt(scale2 * second) + self.eps)
-        return project(theta - self.learning_rate * step), AdamState(first, second, steps)
+        scale1 = rate / (1.0 - beta1 ** steps[task])
+        scale2 = 1.0 / (1.0 - beta2 ** steps[task])
+        for j in range(g.shape[1]):
+            m = beta1 * first[task, j] + (1.0 - beta1) * g[task, j]
+            v = beta2 * second[task, j] + (1.0 - beta2) * g[task, j] ** 2
+            step[task, j] = scale1 * m / (np.sqrt(scale2 * v) + eps)
+            new_first[task, j], new_second[task, j] = m, v
+    return step, new_first, new_second

@@ -24,7 +24,11 @@ from randsub.training.state import Due, EpochRecord, TrainingState
 
 
 def start(
-    problem: Problem, settings: Settings, theta: FloatArray, rng: np.random.Generator
+    problem: Problem,
+    settings: Settings,
+    theta: FloatArray,
+    rng: np.random.Generator,
+    callbacks: Sequence[Callback] = (),
 ) -> TrainingState:
     """Train the first rounds.
 
@@ -34,6 +38,7 @@ def start(
     settings : Settings
     theta : ndarray of shape (P, M)
     rng : numpy.random.Generator
+    callbacks : sequence of Callback, default=()
 
     Returns
     -------
@@ -58,7 +63,14 @@ def start(
         n_models_trained=0,
         n_revived=0,
     )
-    return _renewed(problem, settings, state, epoch=0)
+    try:
+        for callback in callbacks:
+            callback.on_prepare(settings)
+        return _renewed(problem, settings, state, epoch=0)
+    except BaseException:
+        for callback in callbacks:
+            callback.on_end(state)
+        raise
 
 
 def train(
@@ -227,18 +239,16 @@ def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> Trai
     """One step of the optimiser for each batch."""
     theta, memory = state.theta, state.optimizer
     for batch in range(settings.n_batches):
-        rounds = [of_task[batch] for of_task in state.rounds]
-        gradient = np.stack(
-            [
-                _round_gradient(problem, settings, round_, row)
-                for round_, row in zip(rounds, theta, strict=True)
-            ]
-        )
-        gradient /= problem.n_tasks
+        gradient = np.empty_like(theta)
+        for task, rounds in enumerate(state.rounds):
+            gradient[task] = _round_gradient(problem, settings, rounds[batch], theta[task])
+        if problem.n_tasks > 1:
+            gradient /= problem.n_tasks
         if problem.penalty is not None:
             gradient += problem.penalty.gradient(theta)
         # A feature that no mask holds is not touched by data it has not met.
-        gradient[~np.stack([round_.held for round_ in rounds])] = 0.0
+        for task, rounds in enumerate(state.rounds):
+            gradient[task, rounds[batch].absent] = 0.0
         theta, memory = problem.optimizer.update(
             gradient, memory, theta, problem.distribution.project
         )

@@ -57,8 +57,8 @@ class Round:
         On the validation rows.
     targets : ndarray of shape (n, C)
     sample_weight : ndarray of shape (n,)
-    held : bool ndarray of shape (M,)
-        Parameters that at least one mask holds.
+    absent : int ndarray
+        Parameters that no mask holds.
     """
 
     batch: Batch
@@ -69,7 +69,7 @@ class Round:
     validation: FloatArray
     targets: FloatArray
     sample_weight: FloatArray
-    held: BoolArray
+    absent: IntArray
 
     def log_weights(self, distribution: SubsetDistribution, theta: FloatArray) -> FloatArray:
         """Log importance weights of the models for theta (M,), shape (T,)."""
@@ -138,7 +138,7 @@ def _round(problem: Problem, plan: Plan, answer: FloatArray) -> Round:
         validation=np.ascontiguousarray(validation),
         targets=target.encoded[rows],
         sample_weight=problem.sample_weight[rows],
-        held=np.any(plan.masks, axis=0),
+        absent=np.flatnonzero(~np.any(plan.masks, axis=0)),
     )
 
 

@@ -1,0 +1,296 @@
+"""The k nearest rows of many queries, over a few columns at a time.
+
+Euclidean distances over a handful of columns are a few vector operations a pair of samples; what
+takes the time is finding the k smallest. A kernel works on a tile of queries at once, one query a
+vector lane, and on four rows at a time: squares are added up column by column, then pushed through
+a sorting network that keeps the k + 1 smallest of each lane. No branch depends on the data.
+
+The network must carry along which row a square belongs to: the row's number replaces the lowest
+bits of the square's mantissa. That, and single precision, which is twice as fast as double, make
+the squares inexact. So for each query the distances to the k-th and to the next row are compared:
+where they differ by more than all that rounding can have done, the k rows are the right ones. The
+few queries for which that is not sure are searched again, exactly.
+
+Tile and k are known to the compiler: they are the lengths of tuples (``size`` and ``ks``), which
+belong to a variant's signature.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from randsub._compile import compiled
+from randsub._typing import IntArray
+
+# Queries in a tile; ``size`` has as many entries as the place of its tile in this list.
+TILES = (136, 64, 16)
+WIDE, MIDDLE, NARROW = (0,), (0, 0), (0, 0, 0)
+# Rows and columns that are worked on together.
+N_ROWS = N_COLUMNS = 4
+# The network is unrolled for each k; beyond this many neighbours plain insertion is as good.
+LARGEST_NETWORK = 8
+# Row numbers must leave half of the mantissa alone.
+MOST_ROWS = 2**12
+# Values within these limits have squares that single precision can hold, with room for sums.
+LARGEST, SMALLEST = 1e15, 1e-15
+# The same for double precision.
+LARGEST_EXACT = 1e140
+# Where rows are that only fill up a group of four: beyond all others.
+FAR = 1e18
+UNIT = 2.0**-24
+
+FAST = {"nnan", "nsz", "contract"}
+
+
+@intrinsic
+def _pack(typingctx: Any, square: Any, high_bits: Any, row: Any) -> Any:
+    """The square with the row's number in the lowest bits of its mantissa."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bits = builder.bitcast(args[0], ir.IntType(32))
+        return builder.bitcast(builder.or_(builder.and_(bits, args[1]), args[2]), ir.FloatType())
+
+    return types.float32(types.float32, types.int32, types.int32), codegen
+
+
+@intrinsic
+def _bits(typingctx: Any, value: Any) -> Any:
+    """The bits of a single-precision number."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(32))
+
+    return types.int32(types.float32), codegen
+
+
+@compiled(fastmath=FAST)
+def _begin(squares, lanes, values, columns, size):  # type: ignore[no-untyped-def]
+    """Squares of four rows over the first two or four columns, as many as ``columns`` is long."""
+    tile = TILES[len(size) - 1]
+    for lane in range(tile):
+        for row in range(N_ROWS):
+            gap = values[row * N_COLUMNS] - lanes[lane]
+            total = gap * gap
+            for a in range(1, len(columns)):
+                gap = values[row * N_COLUMNS + a] - lanes[a * tile + lane]
+                total += gap * gap
+            squares[row * tile + lane] = total
+
+
+@compiled(fastmath=FAST)
+def _add(squares, lanes, values, size):  # type: ignore[no-untyped-def]
+    """Add the squares over four more columns."""
+    tile = TILES[len(size) - 1]
+    for lane in range(tile):
+        for row in range(N_ROWS):
+            total = squares[row * tile + lane]
+            for a in range(N_COLUMNS):
+                gap = values[row * N_COLUMNS + a] - lanes[a * tile + lane]
+                total += gap * gap
+            squares[row * tile + lane] = total
+
+
+@compiled(fastmath=FAST)
+def _sort_in(kept, squares, high_bits, row0, row1, row2, row3, ks, size):  # type: ignore[no-untyped-def]
+    """Push four rows through the network that keeps the k + 1 smallest of each lane."""
+    tile = TILES[len(size) - 1]
+    for lane in range(tile):
+        key0 = _pack(squares[lane], high_bits, row0)
+        key1 = _pack(squares[tile + lane], high_bits, row1)
+        key2 = _pack(squares[2 * tile + lane], high_bits, row2)
+        key3 = _pack(squares[3 * tile + lane], high_bits, row3)
+        for p in range(len(ks) + 1):
+            least = kept[p * tile + lane]
+            key0, least = max(least, key0), min(least, key0)
+            key1, least = max(least, key1), min(least, key1)
+            key2, least = max(least, key2), min(least, key2)
+            key3, least = max(least, key3), min(least, key3)
+            kept[p * tile + lane] = least
+
+
+@compiled()
+def _search_tile(lanes, values, numbers, n_columns, kept, squares, ks, size):  # type: ignore[no-untyped-def]
+    """Keys of the k + 1 nearest rows of each lane, nearest first."""
+    tile = TILES[len(size) - 1]
+    kept[:] = 2.0 * FAR * FAR
+    high_bits = numbers[len(numbers) - 1]
+    n_blocks = (n_columns + N_COLUMNS - 1) // N_COLUMNS
+    n_first = n_columns - N_COLUMNS * (n_blocks - 1)
+    block = N_ROWS * N_COLUMNS
+    at = 0
+    for row in range(0, len(numbers) - 1, N_ROWS):
+        if n_first == 2:
+            _begin(squares, lanes, values[at : at + block], (0, 0), size)
+        else:
+            _begin(squares, lanes, values[at : at + block], (0, 0, 0, 0), size)
+        at += block
+        first = n_first * tile
+        for _ in range(1, n_blocks):
+            _add(squares, lanes[first : first + N_COLUMNS * tile], values[at : at + block], size)
+            first += N_COLUMNS * tile
+            at += block
+        _sort_in(
+            kept,
+            squares,
+            high_bits,
+            numbers[row],
+            numbers[row + 1],
+            numbers[row + 2],
+            numbers[row + 3],
+            ks,
+            size,
+        )
+
+
+@compiled()
+def _arranged(columns, mine, n_columns):  # type: ignore[no-untyped-def]
+    """The rows of one mask's columns, in blocks of four rows by four columns.
+
+    A column of zeros makes their number even, and rows far away make theirs a multiple of four.
+    """
+    n_rows = columns.shape[1]
+    n_groups = (n_rows + N_ROWS - 1) // N_ROWS
+    n_blocks = (n_columns + N_COLUMNS - 1) // N_COLUMNS
+    n_first = n_columns - N_COLUMNS * (n_blocks - 1)
+    values = np.zeros(n_groups * n_blocks * N_ROWS * N_COLUMNS, np.float32)
+    for a in range(len(mine)):
+        line = columns[mine[a]]
+        block, place = 0, a
+        if a >= n_first:
+            block = 1 + (a - n_first) // N_COLUMNS
+            place = (a - n_first) % N_COLUMNS
+        for row in range(n_rows):
+            group = (row // N_ROWS) * n_blocks + block
+            values[(group * N_ROWS + row % N_ROWS) * N_COLUMNS + place] = line[row]
+    for row in range(n_rows, n_groups * N_ROWS):
+        group = (row // N_ROWS) * n_blocks
+        values[(group * N_ROWS + row % N_ROWS) * N_COLUMNS] = FAR
+    return values
+
+
+@compiled()
+def _search_in_tiles(values, query, mine, n_columns, start, stop, numbers, ks, size, keys):  # type: ignore[no-untyped-def]
+    """Fill ``keys`` for a range of queries, a tile at a time."""
+    tile = TILES[len(size) - 1]
+    lanes = np.zeros(n_columns * tile, np.float32)
+    squares = np.empty(N_ROWS * tile, np.float32)
+    kept = np.empty((len(ks) + 1) * tile, np.float32)
+    for first in range(start, stop, tile):
+        width = min(tile, stop - first)
+        for a in range(len(mine)):
+            for lane in range(width):
+                lanes[a * tile + lane] = query[mine[a], first + lane]
+        _search_tile(lanes, values, numbers, n_columns, kept, squares, ks, size)
+        for lane in range(width):
+            for p in range(len(ks) + 1):
+                keys[first + lane, p] = kept[p * tile + lane]
+
+
+@compiled()
+def search(columns, query, mine, numbers, ks, keys):  # type: ignore[no-untyped-def]
+    """Keys of the k + 1 nearest rows of all queries, nearest first.
+
+    Parameters
+    ----------
+    columns : float32 ndarray of shape (M, n_rows)
+    query : float32 ndarray of shape (M, n_queries)
+    mine : int64 ndarray
+        Columns that count.
+    numbers : int32 ndarray
+        See :func:`row_numbers`.
+    ks : tuple of k zeros
+    keys : float32 ndarray of shape (n_queries, k + 1)
+        Where they go: squared distances with row numbers in their lowest bits.
+    """
+    n_queries = query.shape[1]
+    n_columns = len(mine) + len(mine) % 2
+    values = _arranged(columns, mine, n_columns)
+    # The widest tiles that are not half empty, then narrower ones for what is left.
+    done = 0
+    if n_queries > TILES[1]:
+        done = n_queries // TILES[0] * TILES[0]
+        if n_queries - done > TILES[1]:
+            done = n_queries
+        _search_in_tiles(values, query, mine, n_columns, 0, done, numbers, ks, WIDE, keys)
+    if n_queries - done > TILES[2]:
+        _search_in_tiles(values, query, mine, n_columns, done, n_queries, numbers, ks, MIDDLE, keys)
+    elif n_queries > done:
+        _search_in_tiles(values, query, mine, n_columns, done, n_queries, numbers, ks, NARROW, keys)
+
+
+@compiled()
+def search_exactly(columns, query, mine, i, gaps, rows, squares):  # type: ignore[no-untyped-def]
+    """The nearest rows of query i, as many as ``rows`` has room for, nearest first.
+
+    Of rows at the same distance the first ones. ``gaps`` (n_rows,) is room to work in.
+    """
+    k, n_rows = len(rows), columns.shape[1]
+    gaps[:] = 0.0
+    for j in mine:
+        line, value = columns[j], query[j, i]
+        for row in range(n_rows):
+            gap = line[row] - value
+            gaps[row] += gap * gap
+    squares[:] = np.inf
+    rows[:] = 0
+    for row in range(n_rows):
+        square = gaps[row]
+        if square < squares[k - 1]:
+            p = k - 1
+            while p > 0 and squares[p - 1] > square:
+                squares[p] = squares[p - 1]
+                rows[p] = rows[p - 1]
+                p -= 1
+            squares[p] = square
+            rows[p] = row
+
+
+@compiled()
+def row_of(key, numbers):  # type: ignore[no-untyped-def]
+    """The row number in a key."""
+    return _bits(key) & ~numbers[len(numbers) - 1]
+
+
+@compiled()
+def is_sure(nearer, farther, error, n_columns, numbers):  # type: ignore[no-untyped-def]
+    """Whether the rows of two keys are certainly at different distances.
+
+    ``error`` bounds what rounding the coordinates can do to a distance; the rest is what summing,
+    and writing a row number into the lowest bits, can do.
+    """
+    of_sum = (n_columns + 4.0) * UNIT
+    of_packing = -2.0 * UNIT * np.float64(numbers[len(numbers) - 1])
+    at_most = np.sqrt(np.float64(nearer) * (1.0 + of_packing)) * (1.0 + of_sum) + error
+    at_least = np.sqrt(np.float64(farther)) * (1.0 - of_sum) - error
+    return at_least > at_most
+
+
+@compiled()
+def in_single_precision(columns, query):  # type: ignore[no-untyped-def]
+    """Both in single precision, about the columns' means; and the largest value of each column.
+
+    The mean goes first: what matters is how far values are from each other.
+    """
+    n_columns, n_rows, n_queries = len(columns), columns.shape[1], query.shape[1]
+    rows = np.empty((n_columns, n_rows), np.float32)
+    asked = np.empty((n_columns, n_queries), np.float32)
+    largest = np.zeros(n_columns)
+    for j in range(n_columns):
+        mean = columns[j].mean()
+        for i in range(n_rows):
+            rows[j, i] = columns[j, i] - mean
+        for i in range(n_queries):
+            asked[j, i] = query[j, i] - mean
+        # Of values that overflow nothing is expected but that they are seen here.
+        largest[j] = max(np.abs(rows[j]).max(), np.abs(asked[j]).max())
+    return rows, asked, largest
+
+
+def row_numbers(n_rows: int) -> IntArray:
+    """Numbers of the rows up to the next multiple of four, then the mask of the other bits."""
+    n_padded = -(-n_rows // N_ROWS) * N_ROWS
+    low_bits = (1 << (n_padded - 1).bit_length()) - 1
+    return np.append(np.arange(n_padded), ~low_bits).astype(np.int32)

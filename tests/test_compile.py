@@ -1,0 +1,79 @@
+"""What is compiled is kept, and each variant under a name of its own."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+from randsub._compile import compiled, when_compiling
+
+SOURCE = """
+    import numpy as np
+    from randsub._compile import compiled, when_compiling
+
+    @compiled()
+    def double(x, places):
+        return x * 2 + len(places)
+"""
+
+
+def run(folder: Path, script: str) -> str:
+    """What a script prints that runs in a process and a folder of its own, beside ``own.py``."""
+    folder.mkdir(exist_ok=True)
+    if not (folder / "own.py").exists():
+        (folder / "own.py").write_text(textwrap.dedent(SOURCE))
+        # The file's age is part of what a variant is known by.
+        os.utime(folder / "own.py", (1e9, 1e9))
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_a_variant_has_its_own_file_whatever_came_before(tmp_path) -> None:
+    """Two orders of compilation, as in two processes that know nothing of each other."""
+    script = """
+        import glob, own
+        for k in ({}):
+            before = set(glob.glob("__pycache__/*.nbc"))
+            assert own.double(3, (0,) * k) == 6 + k
+            (new,) = set(glob.glob("__pycache__/*.nbc")) - before
+            print(k, new)
+    """
+    one = run(tmp_path / "one", script.format("1, 2")).splitlines()
+    other = run(tmp_path / "other", script.format("2, 1")).splitlines()
+    assert sorted(one) == sorted(other)
+    assert len({line.split()[1] for line in one}) == 2
+
+
+def test_what_is_on_disk_is_not_compiled_again(tmp_path) -> None:
+    script = """
+        import own
+        told = []
+        with own.when_compiling(lambda: told.append(1)):
+            assert own.double(3, (0,)) == 7
+            assert own.double(4, (0,)) == 9
+        assert own.double(4, (0, 0)) == 10  # nobody listens any more
+        print(len(told))
+    """
+    assert [run(tmp_path, script), run(tmp_path, script)] == ["1", "0"]
+
+
+def test_compiled_functions_divide_like_numpy() -> None:
+    @compiled()
+    def divide(a, b):
+        return a / b
+
+    with np.errstate(all="ignore"):
+        assert divide(1.0, 0.0) == np.inf
+    told: list[int] = []
+    with when_compiling(lambda: told.append(1)):
+        divide(1.0, 2.0)
+    assert told == []
