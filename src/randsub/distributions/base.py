@@ -17,8 +17,8 @@ class SubsetDistribution(ABC):
     parameters is turned into a mask over columns by :meth:`expand`.
 
     A family of one's own needs ``n_parameters``, ``n_columns`` and the five abstract methods;
-    :meth:`score_sums` has a default in terms of :meth:`score` that a family may replace by
-    something faster.
+    :meth:`log_probs` and :meth:`score_sums` have defaults in terms of :meth:`log_prob` and
+    :meth:`score` that a family may replace by something faster.
     """
 
     n_parameters: int
@@ -42,6 +42,10 @@ class SubsetDistribution(ABC):
     @abstractmethod
     def log_prob(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Log-probability of each mask, shape (n_masks,); finite for every theta in the domain."""
+
+    def log_probs(self, masks: Masks, thetas: FloatArray) -> FloatArray:
+        """Log-probability of each mask under several thetas (G, n_parameters): (G, n_masks)."""
+        return np.stack([self.log_prob(masks, theta) for theta in thetas])
 
     @abstractmethod
     def score(self, masks: Masks, theta: FloatArray) -> FloatArray:
@@ -89,9 +93,15 @@ def as_dense(masks: Any) -> Any:
 
 
 def as_sparse(masks: Any) -> csr_array:
-    """Masks as sparse rows with 32-bit indices, whatever they were; those that are, as they are."""
+    """Masks as sparse rows of ones with 32-bit indices; those that are, as they are."""
     if isinstance(masks, csr_array) and masks.dtype == float and masks.indices.dtype == np.int32:
         return masks
-    rows = csr_array(masks, dtype=float)
-    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    dense = as_dense(masks) != 0
+    # What the constructor does, at a fifth of the time.
+    n_masks, n_parameters = dense.shape
+    held = np.flatnonzero(dense)
+    rows = csr_array(dense.shape)
+    rows.indices = (held % n_parameters).astype(np.int32)
+    rows.indptr = np.searchsorted(held, np.arange(n_masks + 1) * n_parameters).astype(np.int32)
+    rows.data = np.ones(len(held))
     return rows

@@ -48,8 +48,12 @@ class IndependentBernoulli(SubsetDistribution):
 
     def log_prob(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Log-probability of each mask."""
+        return self.log_probs(masks, theta[np.newaxis])[0]
+
+    def log_probs(self, masks: Masks, thetas: FloatArray) -> FloatArray:
+        """Log-probability of each mask under several thetas."""
         rows = as_sparse(masks)
-        return _log_prob(rows.indptr, rows.indices, rows.data, theta)
+        return _log_probs(rows.indptr, rows.indices, rows.data, thetas)
 
     def score(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Gradient of the log-probability in theta."""
@@ -136,27 +140,29 @@ class GroupedBernoulli(IndependentBernoulli):
 
 
 @compiled()
-def _log_prob(begin, columns, ones, theta):  # type: ignore[no-untyped-def]
-    """Log-probability of masks in sparse rows, (T,)."""
-    log_odds = np.empty(len(theta))
-    at_edge = np.log(EDGE)
-    beside_edge = np.log1p(-EDGE)
-    nothing_held = 0.0
-    for j in range(len(theta)):
-        # Most entries of a trained theta are 0: no logarithms for these.
-        log_held, log_not_held = at_edge, beside_edge
-        if theta[j] >= 1.0 - EDGE:
-            log_held, log_not_held = beside_edge, at_edge
-        elif theta[j] > EDGE:
-            log_held, log_not_held = np.log(theta[j]), np.log1p(-theta[j])
-        log_odds[j] = log_held - log_not_held
-        nothing_held += log_not_held
-    result = np.empty(len(begin) - 1)
-    for t in range(len(result)):
-        total = nothing_held
-        for p in range(begin[t], begin[t + 1]):
-            total += ones[p] * log_odds[columns[p]]
-        result[t] = total
+def _log_probs(begin, columns, ones, thetas):  # type: ignore[no-untyped-def]
+    """Log-probability of masks in sparse rows under several thetas, (G, T)."""
+    n_thetas, n_parameters = thetas.shape
+    log_odds = np.empty(n_parameters)
+    at_edge, beside_edge = np.log(EDGE), np.log1p(-EDGE)
+    result = np.empty((n_thetas, len(begin) - 1))
+    for g in range(n_thetas):
+        nothing_held = 0.0
+        for j in range(n_parameters):
+            # Most entries of a trained theta are 0: no logarithms for these.
+            log_held, log_not_held = at_edge, beside_edge
+            theta = thetas[g, j]
+            if theta >= 1.0 - EDGE:
+                log_held, log_not_held = beside_edge, at_edge
+            elif theta > EDGE:
+                log_held, log_not_held = np.log(theta), np.log1p(-theta)
+            log_odds[j] = log_held - log_not_held
+            nothing_held += log_not_held
+        for t in range(len(begin) - 1):
+            total = nothing_held
+            for p in range(begin[t], begin[t + 1]):
+                total += ones[p] * log_odds[columns[p]]
+            result[g, t] = total
     return result
 
 

@@ -62,7 +62,7 @@ def mixture_log_prob(
     -------
     log_q : ndarray of shape (T,)
     """
-    logs = np.stack([distribution.log_prob(masks, theta) for theta in thetas])
+    logs = distribution.log_probs(masks, thetas)
     largest = logs.max(axis=0)
     return largest + np.log(shares @ np.exp(logs - largest))
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from randsub._typing import BoolArray, FloatArray, IntArray
-from randsub.distributions.base import SubsetDistribution
+from randsub.distributions.base import SubsetDistribution, as_sparse
 from randsub.engines.dispatch import Assignment
 from randsub.gradients.weights import effective_sample_size, log_weights, mixture_log_prob
 from randsub.training.batches import Batch
@@ -128,7 +128,7 @@ def _round(problem: Problem, plan: Plan, answer: FloatArray) -> Round:
     if plan.former is not None:
         predictions = _merged(plan.former.predictions, predictions, plan.untrained)
         validation = _merged(plan.former.validation, validation, plan.untrained)
-    masks = csr_array(plan.masks, dtype=float)
+    masks = as_sparse(plan.masks)
     return Round(
         batch=plan.batch,
         proposal=plan.proposal,

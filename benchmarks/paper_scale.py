@@ -1,0 +1,118 @@
+"""A paper-scale run against the plain way, and with the default settings.
+
+Friedman (or another problem), 300 training samples and 300 irrelevant features. Ours runs to the
+end: in the paper's settings (100 models, 10 batches, 3,000 epochs, fresh refreshes) and in the
+default ones. The plain way (see plain.py) runs the first 40 epochs on one thread; its seconds a
+model and a step, times the counts of models and steps of our paper-settings run, are what it would
+take.
+
+    python benchmarks/paper_scale.py [--bases knn tree svm] [--problem friedman] [--jobs 2]
+"""
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from plain import plain_prs
+from sklearn.metrics import average_precision_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
+
+from randsub import PRSClassifier, PRSRegressor
+from randsub.datasets import make_checkerboard, make_friedman, make_hypercube, make_linear
+
+PROBLEMS = {
+    "checkerboard": make_checkerboard,
+    "friedman": make_friedman,
+    "hypercube": make_hypercube,
+    "linear": make_linear,
+}
+BASES = {
+    "knn": (KNeighborsRegressor(), KNeighborsClassifier()),
+    "tree": (DecisionTreeRegressor(), DecisionTreeClassifier()),
+    "svm": (SVR(), SVC()),
+}
+PAPER: dict[str, Any] = {
+    "n_estimators": 100,
+    "max_iter": 3000,
+    "learning_rate": 1e-3,
+    "n_batches": 10,
+    "ess_threshold": 0.9,
+    "refresh": "fresh",
+    "n_revivals": 0,
+    "n_iter_no_change": None,
+}
+N_TRAIN, N_VAL, N_TEST = 300, 100, 1000
+
+
+def model_for(base: str, y: Any, seed: int, jobs: int, settings: dict[str, Any]) -> Any:
+    """The ensemble; the paper's settings come with hard votes."""
+    regressor, classifier = BASES[base]
+    if y.dtype.kind == "f":
+        return PRSRegressor(regressor, n_jobs=jobs, random_state=seed, **settings)
+    voting = "hard" if settings else "auto"
+    return PRSClassifier(classifier, n_jobs=jobs, random_state=seed, voting=voting, **settings)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bases", nargs="+", choices=BASES, default=list(BASES))
+    parser.add_argument("--problem", choices=PROBLEMS, default="friedman")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--plain-epochs", type=int, default=40)
+    args = parser.parse_args()
+    X, y, relevant = PROBLEMS[args.problem](N_TRAIN + N_VAL + N_TEST, random_state=args.seed)
+    rows = np.split(np.arange(len(X)), [N_TRAIN, N_TRAIN + N_VAL])
+    (X, X_val, X_test), (y, y_val, y_test) = ([table[part] for part in rows] for table in (X, y))
+    truth = np.isin(np.arange(X.shape[1]), relevant)
+    print(f"{args.problem}, seed {args.seed}; ours on {args.jobs} threads, the plain way on one.")
+    print(
+        f"{'base':<6}{'way':<10}{'seconds':>9}{'ratio':>7}{'models':>9}{'steps':>8}{'score':>8}"
+        f"{'AUPR':>7}"
+    )
+    for base in args.bases:
+        lines = {}
+        for way, settings in (("paper", PAPER), ("default", {})):
+            # Compile first: that happens once a machine.
+            model_for(base, y, 0, args.jobs, {**settings, "max_iter": 2}).fit(X, y)
+            model = model_for(base, y, args.seed, args.jobs, settings)
+            begin = time.perf_counter()
+            model.fit(X, y, X_val=X_val, y_val=y_val)
+            seconds = time.perf_counter() - begin
+            steps = model.n_iter_ * min(model.n_batches, len(X))
+            aupr = average_precision_score(truth, model.alpha_)
+            lines[way] = (
+                seconds,
+                model.n_models_trained_,
+                steps,
+                model.score(X_test, y_test),
+                aupr,
+            )
+        regressor, classifier = BASES[base]
+        with threadpool_limits(1):
+            spent = plain_prs(
+                regressor if y.dtype.kind == "f" else classifier, X, y, X_val, args.plain_epochs
+            )
+        a_model, a_step = spent.model_seconds / spent.n_models, spent.step_seconds / spent.n_steps
+        _, n_models, n_steps, _, _ = lines["paper"]
+        plain = a_model * n_models + a_step * n_steps
+        print(f"{base:<6}{'plain':<10}{plain:>9.0f}{1:>7}{n_models:>9}{n_steps:>8}", flush=True)
+        for way, (seconds, n_models, n_steps, score, aupr) in lines.items():
+            print(
+                f"{base:<6}{way:<10}{seconds:>9.2f}{plain / seconds:>7.0f}{n_models:>9}{n_steps:>8}"
+                f"{score:>8.3f}{aupr:>7.2f}",
+                flush=True,
+            )
+        print(
+            f"      plain: {1e3 * a_model:.2f} ms a model, {1e3 * a_step:.2f} ms a step, measured "
+            f"over {spent.n_models} models and {spent.n_steps} steps",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
