@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.engines import Engine, Learner, NeighborsEngine, TreeEngine
+from randsub.engines import Engine, Learner, MomentsEngine, NeighborsEngine, TreeEngine
 
 N_TRAIN, N_QUERY, N_MASKS = 270, 130, 100
 CASES: list[tuple[type[Engine], Any]] = [
@@ -27,6 +30,10 @@ CASES: list[tuple[type[Engine], Any]] = [
     (NeighborsEngine, KNeighborsClassifier()),
     (TreeEngine, DecisionTreeRegressor()),
     (TreeEngine, DecisionTreeClassifier()),
+    (MomentsEngine, Ridge()),
+    (MomentsEngine, LinearRegression()),
+    (MomentsEngine, GaussianNB()),
+    (MomentsEngine, LinearDiscriminantAnalysis()),
 ]
 
 
@@ -62,7 +69,7 @@ def main() -> None:
         f"{N_MASKS} masks, {N_TRAIN} training and {N_QUERY} query samples, one thread each; seed 0."
     )
     print(
-        f"{'base model':<24}{'columns':>8}{'plain us':>10}{'engine us':>11}{'ratio':>7}{'gap':>10}"
+        f"{'base model':<28}{'columns':>8}{'plain us':>10}{'engine us':>11}{'ratio':>7}{'gap':>10}"
     )
     for engine, estimator in CASES:
         classify = hasattr(estimator, "predict_proba")
@@ -85,7 +92,7 @@ def main() -> None:
             name = type(estimator).__name__
             per_model = 1e6 / N_MASKS
             print(
-                f"{name:<24}{masks.sum(axis=1).mean():>8.1f}{plain * per_model:>10.0f}"
+                f"{name:<28}{masks.sum(axis=1).mean():>8.1f}{plain * per_model:>10.0f}"
                 f"{ours * per_model:>11.1f}{plain / ours:>7.1f}{gap:>10.1e}",
                 flush=True,
             )

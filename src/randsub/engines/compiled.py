@@ -43,11 +43,14 @@ class CompiledEngine(Engine):
     ) -> FloatArray:
         """Predictions (T, n_query, C) for masks none of which is empty.
 
+        Masks whose answer is not finite are left to the generic engine, which finds a better one
+        or says why there is none.
+
         Parameters
         ----------
         columns : float64 ndarray of shape (M, n_train)
             The training rows, one contiguous line a column; columns that no mask holds are left
-            out, here and in the masks.
+            out, here and in the masks. A copy that may be written to, like the query rows.
         targets : ndarray of shape (n_train,)
             Numbers in regression, class numbers in classification.
         masks : bool ndarray of shape (T, M)
@@ -88,15 +91,22 @@ class CompiledEngine(Engine):
         if holds.any():
             used = np.flatnonzero(np.any(masks, axis=0))
             targets = y_train if classes is None else np.searchsorted(classes, y_train)
-            which, back = self._distinct(masks[holds])
+            which, back = self._distinct(masks, np.flatnonzero(holds))
             answers = self._predict(
                 _lines(X_train, used),
                 targets,
-                masks[holds][which][:, used],
+                masks[np.ix_(which, used)],
                 _lines(X_query, used),
-                seeds[holds][which],
+                seeds[which],
                 sample_weight if self.learner.passes_weight else None,
             )
+            finite = np.isfinite(answers)
+            if not finite.all():
+                failed = ~finite.all(axis=(1, 2))
+                left = which[failed]
+                answers[failed] = self._generic.predict_many(
+                    X_train, y_train, masks[left], X_query, seeds[left], sample_weight
+                )
             predictions[holds] = answers[back]
         return predictions
 
@@ -112,15 +122,22 @@ class CompiledEngine(Engine):
         """Real scikit-learn estimators, as the generic engine makes them."""
         return self._generic.fit_many(X, y, masks, seeds, sample_weight, fit_params)
 
-    def _distinct(self, masks: BoolArray) -> tuple[IntArray, IntArray]:
-        """First place of each different mask, and for each mask which of these it equals."""
+    def _distinct(self, masks: BoolArray, among: IntArray) -> tuple[IntArray, IntArray]:
+        """First place of each different mask, and for each mask which of these it equals.
+
+        Only masks in the places ``among`` are looked at.
+        """
         if not self.deterministic:
-            everyone = np.arange(len(masks))
-            return everyone, everyone
-        _, which, back = np.unique(
-            np.packbits(masks, axis=1), axis=0, return_index=True, return_inverse=True
-        )
-        return which, back.reshape(-1)
+            return among, np.arange(len(among))
+        numbers: dict[bytes, int] = {}
+        which: list[int] = []
+        back: list[int] = []
+        for place, bits in zip(among.tolist(), np.packbits(masks[among], axis=1), strict=True):
+            number = numbers.setdefault(bits.tobytes(), len(numbers))
+            if number == len(which):
+                which.append(place)
+            back.append(number)
+        return np.array(which), np.array(back)
 
 
 def is_dense_numeric(X: Table) -> bool:
@@ -132,11 +149,13 @@ def is_dense_numeric(X: Table) -> bool:
 
 def sparse_rows(masks: BoolArray) -> tuple[IntArray, IntArray]:
     """Where each mask's columns begin, (T + 1,), and the columns of all masks end to end."""
-    held = np.nonzero(masks)[1]
-    begin = np.concatenate([[0], np.cumsum(masks.sum(axis=1))])
-    return begin.astype(np.int64), held.astype(np.int64)
+    places = np.flatnonzero(masks)
+    begin = np.zeros(len(masks) + 1, dtype=np.int64)
+    np.cumsum(np.count_nonzero(masks, axis=1), out=begin[1:])
+    return begin, places.astype(np.int64) % masks.shape[1]
 
 
 def _lines(X: Table, used: IntArray) -> FloatArray:
-    part = to_array(X, used) if frame_kind(X) is not None else X[:, used]
-    return np.ascontiguousarray(part.T, dtype=np.float64)
+    if frame_kind(X) is not None:
+        return np.array(to_array(X, used).T, dtype=np.float64, order="C")
+    return np.ascontiguousarray(np.take(X.T, used, axis=0), dtype=np.float64)
