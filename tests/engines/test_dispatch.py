@@ -435,13 +435,13 @@ def test_the_average_is_the_plain_mean(learner, n_models, data) -> None:
     seeds = np.arange(n_models)
     models = engine.fit_many(data.X, y, masks, seeds)
     features = [np.flatnonzero(mask) for mask in masks]
-    found = average_prediction(learner, models, features, data.X_val, 1)
+    found = average_prediction(engine, models, features, data.X_val, 1)
     expected = engine.predict_many(data.X, y, masks, data.X_val, seeds).mean(axis=0)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     # The order of the additions is the same for any number of workers.
     for backend in ("threading", "loky"):
         with parallel_config(backend=backend):
-            again = average_prediction(learner, models, features, data.X_val, 2)
+            again = average_prediction(engine, models, features, data.X_val, 2)
         np.testing.assert_array_equal(again, found)
 
 
@@ -456,6 +456,6 @@ def test_the_average_is_taken_on_one_native_thread(data) -> None:
     model = Watching().fit(data.X, data.X[:, 0])
     with two_native_threads():
         for n_jobs in (1, 2):
-            average_prediction(Learner(model), [model] * 12, [np.arange(M)] * 12, data.X, n_jobs)
+            average_prediction(GenericEngine(Learner(model)), [model] * 12, [np.arange(M)] * 12, data.X, n_jobs)
     assert len(seen) == 24
     assert all(set(sizes) == {1} for sizes in seen)

@@ -516,8 +516,8 @@ def test_missing_values_where_it_does_not():
 
 def test_soft_votes_only_where_there_are_probabilities():
     X, y = classification()
-    assert PRSClassifier(KNeighborsClassifier(), **QUICK).fit(X, y)._members.voting == "soft"
-    assert PRSClassifier(LinearSVC(), **QUICK).fit(X, y)._members.voting == "hard"
+    assert PRSClassifier(KNeighborsClassifier(), **QUICK).fit(X, y)._engine.learner.voting == "soft"
+    assert PRSClassifier(LinearSVC(), **QUICK).fit(X, y)._engine.learner.voting == "hard"
     with pytest.raises(ValueError, match="predict_proba"):
         PRSClassifier(LinearSVC(), voting="soft", **QUICK).fit(X, y)
     votes = (

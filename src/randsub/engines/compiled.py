@@ -93,10 +93,10 @@ class CompiledEngine(Engine):
             targets = y_train if classes is None else np.searchsorted(classes, y_train)
             which, back = self._distinct(masks, np.flatnonzero(holds))
             answers = self._predict(
-                _lines(X_train, used),
+                lines(X_train, used),
                 targets,
                 masks[np.ix_(which, used)],
-                _lines(X_query, used),
+                lines(X_query, used),
                 seeds[which],
                 sample_weight if self.learner.passes_weight else None,
             )
@@ -155,7 +155,10 @@ def sparse_rows(masks: BoolArray) -> tuple[IntArray, IntArray]:
     return begin, places.astype(np.int64) % masks.shape[1]
 
 
-def _lines(X: Table, used: IntArray) -> FloatArray:
+def lines(X: Table, columns: IntArray | None = None) -> FloatArray:
+    """Some columns of X, or all, as contiguous lines of an array of their own, (M, n)."""
+    if columns is None:
+        columns = np.arange(X.shape[1])
     if frame_kind(X) is not None:
-        return np.array(to_array(X, used).T, dtype=np.float64, order="C")
-    return np.ascontiguousarray(np.take(X.T, used, axis=0), dtype=np.float64)
+        return np.array(to_array(X, columns).T, dtype=np.float64, order="C")
+    return np.ascontiguousarray(np.take(X.T, columns, axis=0), dtype=np.float64)

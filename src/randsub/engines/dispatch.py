@@ -24,9 +24,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 from threadpoolctl import ThreadpoolController
 
-from randsub._tables import stack_rows, take_cells
+from randsub._tables import stack_rows, take_cells, take_columns
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
-from randsub.engines.base import Engine, Learner
+from randsub.engines.base import Engine
 from randsub.engines.members import predict_one
 from randsub.exceptions import BaseModelError
 
@@ -228,7 +228,7 @@ def _shown_columns(work: Assignment) -> Iterator[IntArray]:
 
 
 def average_prediction(
-    learner: Learner,
+    engine: Engine,
     models: Sequence[Any],
     features: Sequence[IntArray],
     X: Table,
@@ -239,24 +239,33 @@ def average_prediction(
     Members are added up in portions of fixed size, so that the order of the additions, and with it
     the last bit, is the same for any number of workers.
     """
-    portions = range(0, len(models), MODELS_PER_SUM)
+    work = [
+        (_sum_task, engine, models[a : a + MODELS_PER_SUM], features[a : a + MODELS_PER_SUM], X)
+        for a in range(0, len(models), MODELS_PER_SUM)
+    ]
+    workers = min(effective_n_jobs(n_jobs), len(work))
     with one_thread():
-        sums = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_sum_task)(
-                learner, models[a : a + MODELS_PER_SUM], features[a : a + MODELS_PER_SUM], X
+        if workers <= 1:
+            sums = [task(*rest) for task, *rest in work]
+        else:
+            sums = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(task)(*rest) for task, *rest in work
             )
-            for a in portions
-        )
     return np.add.reduce(sums) / len(models)
 
 
 def _sum_task(
-    learner: Learner, models: Sequence[Any], features: Sequence[IntArray], X: Table
+    engine: Engine, models: Sequence[Any], features: Sequence[IntArray], X: Table
 ) -> FloatArray:
-    total = np.zeros((X.shape[0], learner.n_outputs))
+    total = np.zeros((X.shape[0], engine.learner.n_outputs))
     with one_thread():
         for model, columns in zip(models, features, strict=True):
-            total += predict_one(learner, model, X, columns)
+            answer = None
+            if len(columns):
+                answer = engine.ask(model, take_columns(X, columns))
+            if answer is None or not np.isfinite(answer).all():
+                answer = predict_one(engine.learner, model, X, columns)
+            total += answer
     return total
 
 

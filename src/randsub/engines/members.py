@@ -18,7 +18,7 @@ def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> Fl
         if learner.classes is None:
             prediction = np.asarray(model.predict(part), dtype=float).reshape(n_rows(X), 1)
         elif learner.voting == "soft":
-            prediction = _aligned(model.predict_proba(part), model.classes_, learner.classes)
+            prediction = aligned(learner, model, model.predict_proba(part))
         else:
             prediction = np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]
     except MemoryError:
@@ -32,13 +32,18 @@ def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> Fl
     return prediction
 
 
-def _aligned(
-    probabilities: FloatArray, seen: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]
-) -> FloatArray:
-    """Probabilities in the order of all classes; one that the model has not met has none."""
-    aligned = np.zeros((len(probabilities), len(classes)))
-    aligned[:, _codes(seen, classes)] = probabilities
-    return aligned
+def aligned(learner: Learner, model: Any, probabilities: FloatArray) -> FloatArray:
+    """A model's probabilities in the order of all classes, or the votes that they amount to.
+
+    A class that the model has not met has none.
+    """
+    assert learner.classes is not None
+    places = _codes(model.classes_, learner.classes)
+    if learner.voting == "hard":
+        return np.eye(learner.n_outputs)[places[probabilities.argmax(axis=1)]]
+    shares = np.zeros((len(probabilities), learner.n_outputs))
+    shares[:, places] = probabilities
+    return shares
 
 
 def _codes(labels: Any, classes: np.ndarray[Any, Any]) -> IntArray:

@@ -12,7 +12,8 @@ where they differ by more than all that rounding can have done, the k rows are t
 few queries for which that is not sure are searched again, exactly.
 
 Tile and k are known to the compiler: they are the lengths of tuples (``size`` and ``ks``), which
-belong to a variant's signature.
+belong to a variant's signature. All kernels are in this file: code that is kept on disk does not
+notice that a function from another file has changed.
 """
 
 from typing import Any
@@ -43,6 +44,8 @@ FAR = 1e18
 UNIT = 2.0**-24
 
 FAST = {"nnan", "nsz", "contract"}
+
+REGRESSION, PROBABILITIES, VOTES = 0, 1, 2
 
 
 @intrinsic
@@ -294,3 +297,113 @@ def row_numbers(n_rows: int) -> IntArray:
     n_padded = -(-n_rows // N_ROWS) * N_ROWS
     low_bits = (1 << (n_padded - 1).bit_length()) - 1
     return np.append(np.arange(n_padded), ~low_bits).astype(np.int32)
+
+
+@compiled()
+def predict_fast(  # type: ignore[no-untyped-def]
+    columns,
+    query,
+    single,
+    asked,
+    largest,
+    numbers,
+    values,
+    begin,
+    held,
+    ks,
+    by_distance,
+    mode,
+    out,
+):
+    """Predictions of each mask's model for all queries, (T, n_query, C)."""
+    k, n_queries = len(ks), query.shape[1]
+    keys = np.empty((n_queries, k + 1), np.float32)
+    gaps = np.empty(columns.shape[1])
+    rows = np.empty(k, np.int64)
+    squares = np.empty(k)
+    for t in range(len(begin) - 1):
+        mine = held[begin[t] : begin[t + 1]]
+        search(single, asked, mine, numbers, ks, keys)
+        # Rounding moves a gap between two values of a column by 4 units of its largest, and a
+        # distance by no more than all gaps together. The second term is for underflow.
+        error = 0.0
+        for j in mine:
+            error += (5.0 * UNIT * largest[j]) ** 2 + 1e-36
+        error = np.sqrt(error)
+        for i in range(n_queries):
+            if is_sure(keys[i, k - 1], keys[i, k], error, len(mine), numbers):
+                for p in range(k):
+                    rows[p] = row_of(keys[i, p], numbers)
+                if by_distance:
+                    _measure(columns, query, mine, i, rows, squares)
+            else:
+                search_exactly(columns, query, mine, i, gaps, rows, squares)
+            _collect(rows, squares, values, by_distance, mode, out[t, i])
+
+
+@compiled()
+def predict_exactly(columns, query, values, begin, held, k, by_distance, mode, out):  # type: ignore[no-untyped-def]
+    """The same for many neighbours, many rows, or values that single precision cannot hold."""
+    gaps = np.empty(columns.shape[1])
+    rows = np.empty(k, np.int64)
+    squares = np.empty(k)
+    for t in range(len(begin) - 1):
+        mine = held[begin[t] : begin[t + 1]]
+        for i in range(query.shape[1]):
+            search_exactly(columns, query, mine, i, gaps, rows, squares)
+            _collect(rows, squares, values, by_distance, mode, out[t, i])
+
+
+@compiled()
+def _measure(columns, query, mine, i, rows, squares):  # type: ignore[no-untyped-def]
+    """Squared distances of some rows to query i."""
+    for p in range(len(rows)):
+        squares[p] = 0.0
+        for j in mine:
+            gap = columns[j, rows[p]] - query[j, i]
+            squares[p] += gap * gap
+
+
+@compiled()
+def _put_in_order(rows):  # type: ignore[no-untyped-def]
+    """Sort a few row numbers: sums must not depend on how the rows were found."""
+    for p in range(1, len(rows)):
+        row, place = rows[p], p
+        while place > 0 and rows[place - 1] > row:
+            rows[place] = rows[place - 1]
+            place -= 1
+        rows[place] = row
+
+
+@compiled()
+def _collect(rows, squares, values, by_distance, mode, out):  # type: ignore[no-untyped-def]
+    """Turn the nearest rows of one query into its prediction (C,)."""
+    exact = False
+    if by_distance:
+        for p in range(len(rows)):
+            exact |= squares[p] == 0.0
+    else:
+        _put_in_order(rows)
+    total = 0.0
+    for p in range(len(rows)):
+        weight = 1.0
+        if exact:
+            # Rows at no distance decide alone.
+            weight = 1.0 if squares[p] == 0.0 else 0.0
+        elif by_distance:
+            weight = 1.0 / np.sqrt(squares[p])
+        total += weight
+        if mode == REGRESSION:
+            out[0] += weight * values[rows[p]]
+        else:
+            out[int(values[rows[p]])] += weight
+    if mode == VOTES:
+        best = 0
+        for c in range(len(out)):
+            if out[c] > out[best]:
+                best = c
+        for c in range(len(out)):
+            out[c] = 1.0 if c == best else 0.0
+    else:
+        for c in range(len(out)):
+            out[c] /= total

@@ -1,7 +1,7 @@
 """k nearest neighbours, compiled.
 
-How the nearest rows are found is told in :mod:`~randsub.engines.nearest`; what they predict, here.
-Neighbours are those of scikit-learn except where distances are tied to the last digits.
+The kernels are in :mod:`~randsub.engines.nearest`; here is what they are used for. Neighbours are
+those of scikit-learn except where distances are tied to the last digits.
 """
 
 from numbers import Integral
@@ -10,25 +10,22 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from randsub._compile import compiled
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
-from randsub.engines.compiled import CompiledEngine, is_dense_numeric, sparse_rows
+from randsub.engines.compiled import CompiledEngine, is_dense_numeric, lines, sparse_rows
 from randsub.engines.nearest import (
     LARGEST,
     LARGEST_EXACT,
     LARGEST_NETWORK,
     MOST_ROWS,
+    PROBABILITIES,
+    REGRESSION,
     SMALLEST,
-    UNIT,
+    VOTES,
     in_single_precision,
-    is_sure,
+    predict_exactly,
+    predict_fast,
     row_numbers,
-    row_of,
-    search,
-    search_exactly,
 )
-
-REGRESSION, PROBABILITIES, VOTES = 0, 1, 2
 
 
 class NeighborsEngine(CompiledEngine):
@@ -58,6 +55,19 @@ class NeighborsEngine(CompiledEngine):
         # scikit-learn has the words for it.
         return len(y_train) < self.learner.estimator.n_neighbors
 
+    def ask(self, model: Any, X: Table) -> FloatArray | None:
+        """Search the rows that the model keeps."""
+        rows, learner = getattr(model, "_fit_X", None), self.learner
+        if type(model) is not type(learner.estimator) or not is_dense_numeric(X):
+            return None
+        if not isinstance(rows, np.ndarray) or rows.shape[0] < model.n_neighbors:
+            return None
+        targets = model._y
+        if learner.classes is not None:
+            targets = np.searchsorted(learner.classes, model.classes_)[targets]
+        everything = np.ones((1, X.shape[1]), dtype=bool)
+        return self._predict(lines(rows), targets, everything, lines(X), np.zeros(1, int), None)[0]
+
     def _predict(
         self,
         columns: FloatArray,
@@ -82,9 +92,9 @@ class NeighborsEngine(CompiledEngine):
         fits = n_rows <= MOST_ROWS and SMALLEST < largest.max() < LARGEST
         if k > LARGEST_NETWORK or not fits:
             columns, query = _within_range(columns, query)
-            _predict_exactly(columns, query, values, begin, held, k, by_distance, mode, out)
+            predict_exactly(columns, query, values, begin, held, k, by_distance, mode, out)
             return out
-        _predict_fast(
+        predict_fast(
             columns,
             query,
             single,
@@ -109,113 +119,3 @@ def _within_range(columns: FloatArray, query: FloatArray) -> tuple[FloatArray, F
         return columns, query
     scale = 2.0 ** -np.ceil(np.log2(largest / LARGEST_EXACT))
     return columns * scale, query * scale
-
-
-@compiled()
-def _predict_fast(  # type: ignore[no-untyped-def]
-    columns,
-    query,
-    single,
-    asked,
-    largest,
-    numbers,
-    values,
-    begin,
-    held,
-    ks,
-    by_distance,
-    mode,
-    out,
-):
-    """Predictions of each mask's model for all queries, (T, n_query, C)."""
-    k, n_queries = len(ks), query.shape[1]
-    keys = np.empty((n_queries, k + 1), np.float32)
-    gaps = np.empty(columns.shape[1])
-    rows = np.empty(k, np.int64)
-    squares = np.empty(k)
-    for t in range(len(begin) - 1):
-        mine = held[begin[t] : begin[t + 1]]
-        search(single, asked, mine, numbers, ks, keys)
-        # Rounding moves a gap between two values of a column by 4 units of its largest, and a
-        # distance by no more than all gaps together. The second term is for underflow.
-        error = 0.0
-        for j in mine:
-            error += (5.0 * UNIT * largest[j]) ** 2 + 1e-36
-        error = np.sqrt(error)
-        for i in range(n_queries):
-            if is_sure(keys[i, k - 1], keys[i, k], error, len(mine), numbers):
-                for p in range(k):
-                    rows[p] = row_of(keys[i, p], numbers)
-                if by_distance:
-                    _measure(columns, query, mine, i, rows, squares)
-            else:
-                search_exactly(columns, query, mine, i, gaps, rows, squares)
-            _collect(rows, squares, values, by_distance, mode, out[t, i])
-
-
-@compiled()
-def _predict_exactly(columns, query, values, begin, held, k, by_distance, mode, out):  # type: ignore[no-untyped-def]
-    """The same for many neighbours, many rows, or values that single precision cannot hold."""
-    gaps = np.empty(columns.shape[1])
-    rows = np.empty(k, np.int64)
-    squares = np.empty(k)
-    for t in range(len(begin) - 1):
-        mine = held[begin[t] : begin[t + 1]]
-        for i in range(query.shape[1]):
-            search_exactly(columns, query, mine, i, gaps, rows, squares)
-            _collect(rows, squares, values, by_distance, mode, out[t, i])
-
-
-@compiled()
-def _measure(columns, query, mine, i, rows, squares):  # type: ignore[no-untyped-def]
-    """Squared distances of some rows to query i."""
-    for p in range(len(rows)):
-        squares[p] = 0.0
-        for j in mine:
-            gap = columns[j, rows[p]] - query[j, i]
-            squares[p] += gap * gap
-
-
-@compiled()
-def _put_in_order(rows):  # type: ignore[no-untyped-def]
-    """Sort a few row numbers: sums must not depend on how the rows were found."""
-    for p in range(1, len(rows)):
-        row, place = rows[p], p
-        while place > 0 and rows[place - 1] > row:
-            rows[place] = rows[place - 1]
-            place -= 1
-        rows[place] = row
-
-
-@compiled()
-def _collect(rows, squares, values, by_distance, mode, out):  # type: ignore[no-untyped-def]
-    """Turn the nearest rows of one query into its prediction (C,)."""
-    exact = False
-    if by_distance:
-        for p in range(len(rows)):
-            exact |= squares[p] == 0.0
-    else:
-        _put_in_order(rows)
-    total = 0.0
-    for p in range(len(rows)):
-        weight = 1.0
-        if exact:
-            # Rows at no distance decide alone.
-            weight = 1.0 if squares[p] == 0.0 else 0.0
-        elif by_distance:
-            weight = 1.0 / np.sqrt(squares[p])
-        total += weight
-        if mode == REGRESSION:
-            out[0] += weight * values[rows[p]]
-        else:
-            out[int(values[rows[p]])] += weight
-    if mode == VOTES:
-        best = 0
-        for c in range(len(out)):
-            if out[c] > out[best]:
-                best = c
-        for c in range(len(out)):
-            out[c] = 1.0 if c == best else 0.0
-    else:
-        for c in range(len(out)):
-            out[c] /= total

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from randsub._tables import frame_kind, to_array
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.compiled import CompiledEngine, is_dense_numeric, sparse_rows
+from randsub.engines.members import aligned
 
 CRITERIA = {"squared_error": 0, "gini": 1, "entropy": 2, "log_loss": 2}
 SQUARED_ERROR, GINI, ENTROPY = 0, 1, 2
@@ -62,6 +63,20 @@ class TreeEngine(CompiledEngine):
             and is_dense_numeric(X)
             and bool(np.isfinite(_array(X)).all())
         )
+
+    def ask(self, model: Any, X: Table) -> FloatArray | None:
+        """The model's tree, without scikit-learn's checks around it."""
+        learner = self.learner
+        if type(model) is not type(learner.estimator) or not is_dense_numeric(X):
+            return None
+        with np.errstate(over="ignore"):
+            single = np.ascontiguousarray(_array(X), dtype=np.float32)
+        if not np.isfinite(single).all():
+            return None
+        values = model.tree_.predict(single).reshape(len(single), -1)
+        if learner.classes is None:
+            return values.astype(np.float64)
+        return aligned(learner, model, values / values.sum(axis=1, keepdims=True))
 
     def _predict(
         self,

@@ -226,8 +226,8 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         n_parameters = self._distribution.n_parameters
         theta = parts.initial_theta(self.alpha_init, self.n_estimators, n_parameters, self.penalty)
         self.estimator_ = base
-        self._members = self._learner(base, passes_weight)
-        problem, settings = self._assembled(samples, validation, fit_params, names, rng)
+        learner = self._learner(base, passes_weight)
+        problem, settings = self._assembled(learner, samples, validation, fit_params, names, rng)
 
         callbacks: list[Callback] = [ProgressBar(type(self).__name__)] if self.verbose else []
         # Sums in the loop, too, must not depend on a number of threads.
@@ -304,6 +304,7 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _assembled(
         self,
+        learner: Learner,
         samples: Samples,
         validation: Samples | None,
         fit_params: dict[str, Any],
@@ -333,14 +334,15 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         X, X_val = self._standardized(samples, judges, train_rows)
         data = Data(X, X_val, samples.sample_weight, fit_params)
         engine = parts.choose_engine(
-            self.engine, self._members.estimator, X, samples.y, samples.sample_weight
+            self.engine, learner.estimator, X, samples.y, samples.sample_weight
         )
+        self._engine = engine(learner)
         problem = Problem(
             distribution=self._distribution,
             loss=loss,
             penalty=parts.check_penalty(self.penalty, self._distribution.n_parameters),
             optimizer=parts.choose_optimizer(self.optimizer, self.learning_rate),
-            dispatcher=Dispatcher(engine(self._members), data, self.n_jobs),
+            dispatcher=Dispatcher(self._engine, data, self.n_jobs),
             targets=[
                 Target(
                     y=samples.y,
@@ -433,7 +435,7 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             X = self.standardizer_.transform(X)
         try:
             return average_prediction(
-                self._members, self.estimators_, self.estimators_features_, X, self.n_jobs
+                self._engine, self.estimators_, self.estimators_features_, X, self.n_jobs
             )
         except BaseModelError as error:
             names = getattr(self, "feature_names_in_", ())

@@ -9,13 +9,13 @@ these to the generic one. The kernels stay together in this file because cached 
 that a function from another file has changed.
 """
 
-import numba as nb
 import numpy as np
 
+from randsub._compile import compiled
 from randsub.engines.moments.products import TILE, four_products
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _dot(left, right):  # type: ignore[no-untyped-def]
     """Sum of products of two arrays; several partial sums, for speed and for digits."""
     sum0 = sum1 = sum2 = sum3 = 0.0
@@ -30,7 +30,7 @@ def _dot(left, right):  # type: ignore[no-untyped-def]
     return (sum0 + sum1) + (sum2 + sum3)
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _shift(line, query, shares):  # type: ignore[no-untyped-def]
     """Subtract the mean, up to its rounding, from a column of training and query rows."""
     center = _dot(line, shares)
@@ -41,7 +41,7 @@ def _shift(line, query, shares):  # type: ignore[no-untyped-def]
     return center
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def weighted_lines(columns, query, targets, weights, centered, lines, means):  # type: ignore[no-untyped-def]
     """Lines (M + 1, padded) of centred columns and targets times the roots of the weights.
 
@@ -67,7 +67,7 @@ def weighted_lines(columns, query, targets, weights, centered, lines, means):  #
     return target_mean
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def class_moments(columns, query, codes, weights, totals, means, variances, spreads):  # type: ignore[no-untyped-def]
     """Weighted mean and variance (M, C) of each class, and variance (M,) of all rows, unweighted.
 
@@ -97,7 +97,7 @@ def class_moments(columns, query, codes, weights, totals, means, variances, spre
         spreads[j] = squares / n_rows
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def within_class_lines(columns, query, codes, counts, factor, lines, means):  # type: ignore[no-untyped-def]
     """Lines (M, padded) of columns about their class means times a factor.
 
@@ -117,7 +117,7 @@ def within_class_lines(columns, query, codes, counts, factor, lines, means):  # 
             lines[j, i] = (line[i] - mean[codes[i]]) * factor
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _pair_products(lines, held, upper):  # type: ignore[no-untyped-def]
     """Products of all pairs of different lines, above the diagonal."""
     last = len(held) - 1
@@ -134,7 +134,7 @@ def _pair_products(lines, held, upper):  # type: ignore[no-untyped-def]
             upper[a, b] = first
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _gather(lines, squares, table, shared, held, ridge, upper, sizes):  # type: ignore[no-untyped-def]
     """One mask's block: upper triangle with its diagonal, and the diagonal apart."""
     if not shared:
@@ -147,7 +147,7 @@ def _gather(lines, squares, table, shared, held, ridge, upper, sizes):  # type: 
                 upper[a, b] = table[held[a], held[b]]
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _shared_table(lines, n_columns, begin, most_columns, most_entries):  # type: ignore[no-untyped-def]
     """Products of all pairs of columns, if that is less work than the masks one by one.
 
@@ -165,7 +165,7 @@ def _shared_table(lines, n_columns, begin, most_columns, most_entries):  # type:
     return shared, table
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _widest(begin, most_columns):  # type: ignore[no-untyped-def]
     widest = 0
     for t in range(len(begin) - 1):
@@ -175,7 +175,7 @@ def _widest(begin, most_columns):  # type: ignore[no-untyped-def]
     return widest
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _factor(upper, size, least_pivot, inverse):  # type: ignore[no-untyped-def]
     """Cholesky: A = U'U in place, and L (lower) the inverse of U'; whether all pivots are large.
 
@@ -206,7 +206,7 @@ def _factor(upper, size, least_pivot, inverse):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _is_well_posed(inverse, sizes, size, most_inflation, most_condition):  # type: ignore[no-untyped-def]
     """Whether a system can be solved to many digits, from the inverse of its Cholesky factor.
 
@@ -226,7 +226,7 @@ def _is_well_posed(inverse, sizes, size, most_inflation, most_condition):  # typ
     return inflation <= most_inflation and trace * trace_of_inverse <= most_condition
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _solve(inverse, size, right, half, solution):  # type: ignore[no-untyped-def]
     """Solve U'U x = right; ``half`` receives the product of the inverse factor and the right."""
     solution[:size] = 0.0
@@ -239,7 +239,7 @@ def _solve(inverse, size, right, half, solution):  # type: ignore[no-untyped-def
             solution[b] += inverse[a, b] * total
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def solve_least_squares(  # type: ignore[no-untyped-def]
     lines,
     means,
@@ -289,7 +289,7 @@ def solve_least_squares(  # type: ignore[no-untyped-def]
                 answer[i, 0] += coefficients[a] * line[i]
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _conclude(scores, present, hard, answer):  # type: ignore[no-untyped-def]
     """Scores (C, n_query) up to a constant a query become votes or probabilities.
 
@@ -321,7 +321,7 @@ def _conclude(scores, present, hard, answer):  # type: ignore[no-untyped-def]
                 answer[i, present[c]] *= total
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def naive_bayes(  # type: ignore[no-untyped-def]
     means, variances, spreads, log_priors, smoothing, begin, held, query, present, hard, out
 ):
@@ -351,7 +351,7 @@ def naive_bayes(  # type: ignore[no-untyped-def]
         _conclude(scores, present, hard, out[t])
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def _keeps_every_direction(whitened, size, roots, most_condition):  # type: ignore[no-untyped-def]
     """Whether no direction between the class centres (C, size) is small enough to be dropped.
 
@@ -385,7 +385,7 @@ def _keeps_every_direction(whitened, size, roots, most_condition):  # type: igno
     )
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@compiled()
 def discriminant(  # type: ignore[no-untyped-def]
     lines,
     means,
