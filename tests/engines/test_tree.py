@@ -16,6 +16,7 @@ from sklearn.tree import (
 
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, TreeEngine
+from randsub.engines.tree import _order
 from randsub.ensemble.parts import choose_engine
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
@@ -80,6 +81,8 @@ def test_every_parameter_has_been_thought_of(kind):
         (csr_array(X), None),
         (pd.DataFrame(X).assign(text="a"), None),
         (np.where(X > 2.0, np.nan, X), None),
+        (np.where(X > 2.0, np.inf, X), None),
+        (np.where(X < -1.5, -1e39, X), None),
         (X, np.ones(40)),
     ],
 )
@@ -173,6 +176,15 @@ def test_values_that_are_almost_the_same():
             x[:, None],
         )
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_rows_are_sorted_by_value_then_number():
+    values = np.array(
+        [[3, -1, 0.0, -0.5, -np.float32(3e38), 1e-40, -1, 3, np.float32(3e38), -1e-40]], np.float32
+    )
+    np.testing.assert_array_equal(_order(values), [[4, 1, 6, 3, 9, 2, 5, 0, 7, 8]])
+    many = np.random.default_rng(0).normal(size=(20, 300)).astype(np.float32).round(1) + 0.0
+    np.testing.assert_array_equal(_order(many), np.argsort(many, axis=1, kind="stable"))
 
 
 def test_thousands_of_rows():

@@ -54,7 +54,7 @@ class TreeEngine(CompiledEngine):
             and estimator.min_impurity_decrease >= 0.0
             and sample_weight is None
             and is_dense_numeric(X)
-            and bool(np.isfinite(_array(X)).all())
+            and _fits_single(X)
         )
 
     def _predict(
@@ -69,7 +69,6 @@ class TreeEngine(CompiledEngine):
         learner, tree = self.learner, self.learner.estimator
         criterion = CRITERIA[tree.criterion]
         single = columns.astype(np.float32)
-        order = np.argsort(single, axis=1).astype(np.int32)
         values = np.asarray(targets, dtype=np.float64)
         # Sums of squares about the mean keep their digits.
         center = values.mean() if learner.classes is None else 0.0
@@ -80,7 +79,7 @@ class TreeEngine(CompiledEngine):
         out = np.empty((len(masks), query.shape[1], learner.n_outputs))
         grow_and_predict(
             single.ravel(),
-            order.ravel(),
+            _order(single).ravel(),
             values - center,
             begin,
             held,
@@ -104,6 +103,19 @@ def _is_limit(value: Any, least: int, *, optional: bool = False) -> bool:
     if isinstance(value, Integral):
         return int(value) >= least
     return not optional and isinstance(value, float) and 0.0 < value < 1.0
+
+
+def _order(single: Any) -> Any:
+    """Rows of each column (M, n) by value, equal ones as they come.
+
+    Values and row numbers are sorted as one number each, which takes less time than argsort.
+    """
+    bits = single.view(np.int32)
+    # As whole numbers, floats below zero are in reverse order.
+    ascending = bits ^ ((bits >> 31) & 0x7FFFFFFF)
+    keys = (ascending.astype(np.int64) << 32) | np.arange(single.shape[1])
+    keys.sort(axis=1)
+    return (keys & 0xFFFFFFFF).astype(np.int32)
 
 
 def _limits(tree: Any, n_rows: int, n_outputs: int) -> Limits:
@@ -131,5 +143,9 @@ def _as_count(limit: Any, n_rows: int, least: int) -> int:
     return max(least, math.ceil(limit * n_rows))
 
 
-def _array(X: Table) -> Any:
-    return X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
+def _fits_single(X: Table) -> bool:
+    """Whether all values are numbers that a float32 can hold; scikit-learn takes no others."""
+    values = X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
+    largest = np.finfo(np.float32).max
+    # Comparisons with NaN are false.
+    return bool(values.min(initial=0) >= -largest and values.max(initial=0) <= largest)
