@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -383,3 +384,33 @@ def test_an_engine_travels(case, kind, voting) -> None:
     task = make_task(case, kind, voting)
     arrived = task._replace(engine=pickle.loads(pickle.dumps(task.engine)))
     np.testing.assert_array_equal(arrived.predict(), task.predict())
+
+
+@every_task
+def test_an_engine_that_answers_for_a_model_answers_like_it(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    models = task.engine.fit_many(task.X, task.y, task.masks, task.seeds)
+    n_answers = 0
+    for model, mask in zip(models, task.masks, strict=True):
+        part = task.X_query[:, np.flatnonzero(mask)]
+        found = task.engine.ask(model, part) if mask.any() else None
+        if found is None:
+            continue
+        n_answers += 1
+        assert found.shape == (N_QUERY, task.learner.n_outputs)
+        np.testing.assert_allclose(
+            found, answer(task.learner, model, part), rtol=case.rtol, atol=case.rtol
+        )
+    # The generic engine knows no better way than the model's own; the others all do.
+    assert n_answers == (0 if case.engine is GenericEngine else mask_count(task))
+
+
+def mask_count(task: Task) -> int:
+    """Number of masks that hold something."""
+    return int(task.masks.any(axis=1).sum())
+
+
+@every_engine
+def test_nobody_answers_for_a_stranger(case, kind, voting) -> None:
+    task = make_task(case, kind, voting)
+    assert task.engine.ask(DummyRegressor().fit(task.X, np.zeros(N_TRAIN)), task.X_query) is None

@@ -456,6 +456,8 @@ def test_the_average_is_taken_on_one_native_thread(data) -> None:
     model = Watching().fit(data.X, data.X[:, 0])
     with two_native_threads():
         for n_jobs in (1, 2):
-            average_prediction(GenericEngine(Learner(model)), [model] * 12, [np.arange(M)] * 12, data.X, n_jobs)
+            average_prediction(
+                GenericEngine(Learner(model)), [model] * 12, [np.arange(M)] * 12, data.X, n_jobs
+            )
     assert len(seen) == 24
     assert all(set(sizes) == {1} for sizes in seen)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from scipy.stats import chisquare
 from sklearn.base import clone
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -15,6 +16,7 @@ from sklearn.tree import (
 
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, TreeEngine
+from randsub.engines.tree import _order
 from randsub.ensemble.parts import choose_engine
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
@@ -63,12 +65,24 @@ def test_auto_falls_back(estimator):
     assert choose_engine("auto", estimator, X, Y, None) is GenericEngine
 
 
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, DecisionTreeClassifier])
+def test_every_parameter_has_been_thought_of(kind):
+    """One that a new scikit-learn brings must be supported, or refused, by decision."""
+    known = {"criterion", "random_state"}
+    for estimator in USABLE + NOT_USABLE[:-1]:
+        params, default = estimator.get_params(), type(estimator)().get_params()
+        known |= {name for name in params if params[name] != default[name]}
+    assert set(kind().get_params()) <= known
+
+
 @pytest.mark.parametrize(
     ("table", "weight"),
     [
         (csr_array(X), None),
         (pd.DataFrame(X).assign(text="a"), None),
         (np.where(X > 2.0, np.nan, X), None),
+        (np.where(X > 2.0, np.inf, X), None),
+        (np.where(X < -1.5, -1e39, X), None),
         (X, np.ones(40)),
     ],
 )
@@ -90,7 +104,7 @@ def answers(estimator, X, y, masks, X_query, voting="soft", seed=0):
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(60, 200),
-    m=st.integers(1, 8),
+    m=st.integers(1, 20),
     q=st.integers(1, 40),
     depth=st.integers(1, 3),
     leaf=st.sampled_from([8, 12, 0.1]),
@@ -114,6 +128,99 @@ def test_regression_without_ties_is_scikit_learns(
     )
     ours, theirs = answers(estimator, X, y, masks, X_query)
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 120),
+    leaf=st.integers(1, 4),
+    depth=st.sampled_from([None, 1, 2, 5]),
+    decimals=st.sampled_from([1, 8]),
+    other=st.integers(0, 17),
+)
+def test_regression_on_one_column_is_scikit_learns_down_to_the_last_pair(
+    seed, n, leaf, depth, decimals, other
+):
+    """No two columns to choose from, so no ties, however small the nodes."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, 18)), decimals)
+    y = rng.normal(size=n)
+    masks = np.zeros((2, 18), dtype=bool)
+    masks[0, other] = True
+    # Constant columns beside it are nothing to choose from either.
+    X[:, 1:] = np.where(np.arange(1, 18) == other, X[:, 1:], 3.0)
+    masks[1, [*range(1, 18), other]] = True
+    estimator = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=leaf)
+    ours, theirs = answers(estimator, X, y, masks, np.round(rng.normal(size=(60, 18)), decimals))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_values_that_are_almost_the_same():
+    """Neighbours within 1e-7 are one value, and which are neighbours depends on the node."""
+    rng = np.random.default_rng(0)
+    for step in (3e-8, 6e-8, 9e-8, 1.2e-7):
+        x = rng.permutation(np.arange(60) // 2 * step * rng.integers(1, 4, 60))
+        y = rng.normal(size=60)
+        ours, theirs = answers(
+            DecisionTreeRegressor(), x[:, None], y, np.ones((1, 1), bool), x[:, None]
+        )
+        assert 1 < len(np.unique(theirs)) < 60
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+        kinds = np.arange(60) % 3
+        ours, theirs = answers(
+            DecisionTreeClassifier(max_depth=2, min_samples_leaf=7),
+            x[:, None],
+            kinds,
+            np.ones((1, 1), bool),
+            x[:, None],
+        )
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_rows_are_sorted_by_value_then_number():
+    values = np.array(
+        [[3, -1, 0.0, -0.5, -np.float32(3e38), 1e-40, -1, 3, np.float32(3e38), -1e-40]], np.float32
+    )
+    np.testing.assert_array_equal(_order(values), [[4, 1, 6, 3, 9, 2, 5, 0, 7, 8]])
+    many = np.random.default_rng(0).normal(size=(20, 300)).astype(np.float32).round(1) + 0.0
+    np.testing.assert_array_equal(_order(many), np.argsort(many, axis=1, kind="stable"))
+
+
+def test_thousands_of_rows():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(6000, 11))
+    y = X[:, 0] * X[:, 10] + rng.normal(size=6000)
+    estimator = DecisionTreeRegressor(min_samples_leaf=30)
+    ours, theirs = answers(estimator, X[:5000], y[:5000], np.ones((1, 11), bool), X[5000:])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("classes", [2, 3, 30])
+@pytest.mark.parametrize("decrease", [0.0, 0.02, 0.05])
+def test_classification_in_large_leaves_is_scikit_learns(criterion, classes, decrease):
+    rng = np.random.default_rng(7)
+    X, X_query = rng.normal(size=(900, 9)), rng.normal(size=(50, 9))
+    height = X[:, 0] + 0.8 * X[:, 8] + rng.normal(size=900)
+    y = np.digitize(height, np.quantile(height, np.linspace(0, 1, classes + 1)[1:-1]))
+    estimator = DecisionTreeClassifier(
+        criterion=criterion, min_samples_leaf=60, min_impurity_decrease=decrease
+    )
+    ours, theirs = answers(estimator, X, y, np.ones((1, 9), bool), X_query)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_first_split_that_gains_nothing_is_made(criterion, classes):
+    """Exclusive or: neither column alone tells anything, both together everything."""
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 21, dtype=float)
+    y = np.where(np.arange(84) < 40, X[:, 0] != X[:, 1], (classes - 1) * (X[:, 0] != X[:, 1]))
+    ours, theirs = answers(
+        DecisionTreeClassifier(criterion=criterion), X, y.astype(int), np.ones((9, 2), bool), X
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
@@ -187,6 +294,34 @@ def test_ties_are_broken_by_the_seed():
         assert len(kinds) == 2
         share = (found[:, :, 0] == kinds[0]).all(axis=1).mean()
         assert 0.2 < share < 0.8
+
+
+@pytest.mark.parametrize("kind", ["regression", "gini", "entropy"])
+@pytest.mark.parametrize("n", [2, 40])
+def test_equal_columns_are_taken_equally_often(kind, n):
+    """Each query is to the right in one column alone, so answers say which column was split."""
+    n_equal = 11
+    x = np.arange(float(n))
+    # Four columns of no use stand between copies of one, which fill more than one vector.
+    useless = np.arange(n_equal + 4) % 4 == 1
+    X = np.where(useless, 1.0, x[:, np.newaxis])
+    y = (x >= n // 2).astype(int)
+    estimator = DecisionTreeRegressor(max_depth=1)
+    if kind != "regression":
+        estimator = DecisionTreeClassifier(criterion=kind, max_depth=1)
+    queries = np.where(np.eye(n_equal + 4, dtype=bool)[~useless], 100.0, -100.0)
+    masks = np.ones((3000, n_equal + 4), dtype=bool)
+    classes = None if kind == "regression" else np.array([0, 1])
+    found = TreeEngine(Learner(estimator, classes, "soft")).predict_many(
+        X, y, masks, queries, np.arange(3000)
+    )
+    split_on = found[:, :, -1] == 1.0
+    np.testing.assert_array_equal(split_on.sum(axis=1), 1)
+    assert chisquare(split_on.sum(axis=0)).pvalue > 0.001
+    # Seeds that follow each other say nothing about each other.
+    taken = split_on.argmax(axis=1)
+    pairs = np.bincount((taken[1:] - taken[:-1]) % n_equal, minlength=n_equal)
+    assert chisquare(pairs).pvalue > 0.001
 
 
 def test_votes_constant_targets_and_two_rows():

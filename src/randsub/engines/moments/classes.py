@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
+from scipy.special import softmax
 
 from randsub._typing import FloatArray, IntArray
 from randsub.engines.base import Learner
@@ -83,6 +84,14 @@ class NaiveBayesFamily(Family):
         )
         return out
 
+    def ask(self, model: Any, X: FloatArray) -> FloatArray:
+        """Log-likelihoods under the normal distributions of each class."""
+        with np.errstate(divide="ignore"):
+            levels = np.log(model.class_prior_)
+        levels = levels - 0.5 * np.log(2.0 * np.pi * model.var_).sum(axis=1)
+        gaps = X[:, np.newaxis, :] - model.theta_
+        return softmax(levels - 0.5 * (gaps**2 / model.var_).sum(axis=2), axis=1)
+
 
 class DiscriminantFamily(Family):
     """LinearDiscriminantAnalysis by singular values."""
@@ -137,3 +146,10 @@ class DiscriminantFamily(Family):
             out,
         )
         return out
+
+    def ask(self, model: Any, X: FloatArray) -> FloatArray:
+        """Linear scores; for two classes scikit-learn keeps their difference."""
+        scores = X @ model.coef_.T + model.intercept_
+        if scores.shape[1] == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        return softmax(scores, axis=1)

@@ -21,7 +21,8 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from randsub._tables import frame_kind
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
-from randsub.engines.compiled import CompiledEngine, is_dense_numeric, sparse_rows
+from randsub.engines.compiled import CompiledEngine, is_dense_numeric, lines, sparse_rows
+from randsub.engines.members import aligned
 from randsub.engines.moments.classes import DiscriminantFamily, NaiveBayesFamily
 from randsub.engines.moments.family import Batch, Family
 from randsub.engines.moments.linear import LeastSquaresFamily, RidgeFamily
@@ -57,6 +58,14 @@ class MomentsEngine(CompiledEngine):
         # A classifier asked for numbers, or a regressor for classes.
         classifies = FAMILIES[type(self.learner.estimator)].classifies
         return classifies != (self.learner.classes is not None)
+
+    def ask(self, model: Any, X: Table) -> FloatArray | None:
+        """A few operations on the model's coefficients or moments."""
+        learner = self.learner
+        if type(model) is not type(learner.estimator) or not is_dense_numeric(X):
+            return None
+        prediction = FAMILIES[type(model)].ask(model, lines(X).T)
+        return prediction if learner.classes is None else aligned(learner, model, prediction)
 
     def _predict(
         self,

@@ -72,3 +72,7 @@ class Family(ABC):
     @abstractmethod
     def predict(self, learner: Learner, batch: Batch) -> FloatArray:
         """Predictions (T, n_query, C); NaN for masks that scikit-learn itself should answer."""
+
+    @abstractmethod
+    def ask(self, model: Any, X: FloatArray) -> FloatArray:
+        """What a fitted model predicts: values (n, 1), or probabilities of its classes."""

@@ -62,6 +62,10 @@ class LinearFamily(Family):
         )
         return out
 
+    def ask(self, model: Any, X: FloatArray) -> FloatArray:
+        """Coefficients and intercept."""
+        return (X @ np.ravel(model.coef_) + model.intercept_)[:, np.newaxis]
+
 
 class RidgeFamily(LinearFamily):
     """Ridge with one penalty and an exact solver."""
