@@ -15,11 +15,18 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from randsub.engines import Engine, GenericEngine, Learner, NeighborsEngine, TreeEngine
+from randsub.engines import (
+    Engine,
+    GenericEngine,
+    KernelEngine,
+    Learner,
+    NeighborsEngine,
+    TreeEngine,
+)
 
 N_TRAIN, N_QUERY, N_FEATURES = 60, 17, 6
 
@@ -52,6 +59,11 @@ CASES = [
     ),
     # Limits that leave no tied splits; class counts always do, see test_tree.py.
     Case(TreeEngine, DecisionTreeRegressor(max_depth=2, min_samples_leaf=9), takes_weight=False),
+    # Two solutions, each within the solver's tolerance (see test_kernel.py).
+    Case(KernelEngine, SVR(tol=1e-5), rtol=1e-4),
+    Case(KernelEngine, SVR(kernel="linear", C=0.5, epsilon=0.2, tol=1e-5), rtol=1e-3),
+    Case(KernelEngine, SVC(tol=1e-5), ("hard",)),
+    Case(KernelEngine, SVC(kernel="linear", C=0.5, tol=1e-5), ("hard",)),
     Case(GenericEngine, Ridge()),
     Case(GenericEngine, DecisionTreeRegressor(max_depth=4)),
     Case(GenericEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),

@@ -5,6 +5,10 @@
 * :mod:`~randsub.engines.compiled`: what compiled engines share;
 * :mod:`~randsub.engines.neighbors`: k nearest neighbours, compiled;
 * :mod:`~randsub.engines.tree`: decision trees, compiled;
+* :mod:`~randsub.engines.kernel`: support vector machines, compiled;
+* :mod:`~randsub.engines.support`: their kernels, training and answers;
+* :mod:`~randsub.engines.smo`: the solver of their dual problem;
+* :mod:`~randsub.engines.bits`: the bits of floating-point numbers, for kernels that use them;
 * :mod:`~randsub.engines.members`: what one fitted model predicts, and how its failure is named;
 * :mod:`~randsub.engines.dispatch`: how the work of an engine is spread over workers.
 """
@@ -12,6 +16,7 @@
 from randsub.engines.base import Engine, Learner
 from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction, one_thread
 from randsub.engines.generic import GenericEngine
+from randsub.engines.kernel import KernelEngine
 from randsub.engines.neighbors import NeighborsEngine
 from randsub.engines.tree import TreeEngine
 
@@ -21,6 +26,7 @@ __all__ = [
     "Dispatcher",
     "Engine",
     "GenericEngine",
+    "KernelEngine",
     "Learner",
     "NeighborsEngine",
     "TreeEngine",

@@ -19,12 +19,10 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.engines.bits import bits_of, float_of
 from randsub.engines.compiled import CompiledEngine, is_dense_numeric, sparse_rows
 
 # The network is unrolled for each k; beyond this many neighbours plain insertion is as good.
@@ -109,26 +107,6 @@ def _tiles(n_queries: int) -> list[tuple[int, int, int]]:
     return ranges
 
 
-@intrinsic
-def _bits(typingctx: Any, value: Any) -> Any:
-    """The bits of a float64, as an int64."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.int64(types.float64), codegen
-
-
-@intrinsic
-def _float(typingctx: Any, value: Any) -> Any:
-    """The float64 with these bits."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), codegen
-
-
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def _collect(
     indices: IntArray,
@@ -210,7 +188,7 @@ def _network(k: int, tile: int) -> Callable[..., None]:
         # work holds the new squares, then the k smallest so far, in lines of one tile.
         for lane in range(tile):
             # The bits of infinity with a row number would be no number.
-            value = _float((_bits(min(work[lane], LARGEST_SQUARE)) & high_bits) | row)
+            value = float_of((bits_of(min(work[lane], LARGEST_SQUARE)) & high_bits) | row)
             for p in range(1, k + 1):
                 kept = work[p * tile + lane]
                 work[p * tile + lane] = min(value, kept)
@@ -261,9 +239,9 @@ def _network(k: int, tile: int) -> Callable[..., None]:
                     sort_in(work, ~low_bits, row)
                 for lane in range(width):
                     for p in range(k):
-                        bits = _bits(work[(p + 1) * tile + lane])
+                        bits = bits_of(work[(p + 1) * tile + lane])
                         indices[p] = bits & low_bits
-                        squares[p] = _float(bits & ~low_bits)
+                        squares[p] = float_of(bits & ~low_bits)
                     _collect(indices, squares, k, values, by_distance, mode, out[t, first + lane])
 
     return kernel

@@ -92,7 +92,8 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         How subsets are drawn; "auto" flips one coin for each column or group.
     optimizer : {"adam", "gradient_descent"} or Optimizer, default="adam"
         How alpha moves. An object brings its own learning rate.
-    engine : {"auto", "neighbors", "tree", "generic"} or subclass of Engine, default="auto"
+    engine : {"auto", "neighbors", "tree", "kernel", "generic"} or subclass of Engine, \
+            default="auto"
         How many models are trained at once; "auto" takes the fastest engine that reproduces the
         base model exactly.
     n_jobs : int, default=None

@@ -7,7 +7,7 @@ import numpy as np
 
 from randsub._typing import FloatArray, Table
 from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
-from randsub.engines import Engine, GenericEngine, NeighborsEngine, TreeEngine
+from randsub.engines import Engine, GenericEngine, KernelEngine, NeighborsEngine, TreeEngine
 from randsub.ensemble.groups import resolve_groups
 from randsub.losses import CrossEntropy, Huber, Loss, PoissonDeviance, SquaredError
 from randsub.optim import Optimizer, ProjectedAdam, ProjectedGradientDescent
@@ -27,6 +27,7 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
 ENGINES: Mapping[str, type[Engine]] = {
     "neighbors": NeighborsEngine,
     "tree": TreeEngine,
+    "kernel": KernelEngine,
     "generic": GenericEngine,
 }
 
