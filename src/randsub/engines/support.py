@@ -58,14 +58,17 @@ def exponentials(values, halves, half):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def _add_products(to0, to1, to2, to3, line0, line1, line2, a, b, c, d):  # type: ignore[no-untyped-def]
-    """Add products in three columns, between four rows and a line of samples."""
-    for k in range(len(to0)):
-        x, y, z = line0[k], line1[k], line2[k]
-        to0[k] = to0[k] + a[0] * x + a[1] * y + a[2] * z
-        to1[k] = to1[k] + b[0] * x + b[1] * y + b[2] * z
-        to2[k] = to2[k] + c[0] * x + c[1] * y + c[2] * z
-        to3[k] = to3[k] + d[0] * x + d[1] * y + d[2] * z
+def _add_products(block, lines, at, width, a, b, c, d):  # type: ignore[no-untyped-def]
+    """Add products in three columns from ``at`` on, between four rows and a line of samples.
+
+    Views of the lines would cost as much as the products.
+    """
+    for k in range(width):
+        x, y, z = lines[at, k], lines[at + 1, k], lines[at + 2, k]
+        block[0, k] = block[0, k] + a[0] * x + a[1] * y + a[2] * z
+        block[1, k] = block[1, k] + b[0] * x + b[1] * y + b[2] * z
+        block[2, k] = block[2, k] + c[0] * x + c[1] * y + c[2] * z
+        block[3, k] = block[3, k] + d[0] * x + d[1] * y + d[2] * z
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
@@ -78,20 +81,16 @@ def _kernels(rows, row_halves, picked, lines, halves, linear, width, block):  # 
         for k in range(width):
             block[r, k] = 0.0
     p, q, r, s = picked[0], picked[1], picked[2], picked[3]
-    for a in range(0, len(lines), GROUP):
-        x0, x1, x2 = rows[a], rows[a + 1], rows[a + 2]
+    for at in range(0, len(lines), GROUP):
         _add_products(
-            block[0][:width],
-            block[1][:width],
-            block[2][:width],
-            block[3][:width],
-            lines[a][:width],
-            lines[a + 1][:width],
-            lines[a + 2][:width],
-            (x0[p], x1[p], x2[p]),
-            (x0[q], x1[q], x2[q]),
-            (x0[r], x1[r], x2[r]),
-            (x0[s], x1[s], x2[s]),
+            block,
+            lines,
+            at,
+            width,
+            (rows[at, p], rows[at + 1, p], rows[at + 2, p]),
+            (rows[at, q], rows[at + 1, q], rows[at + 2, q]),
+            (rows[at, r], rows[at + 1, r], rows[at + 2, r]),
+            (rows[at, s], rows[at + 1, s], rows[at + 2, s]),
         )
     if not linear:
         for r in range(BLOCK):
@@ -199,9 +198,9 @@ def _train(  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def _add_line(total, factor, line):  # type: ignore[no-untyped-def]
-    for k in range(len(total)):
-        total[k] += factor * line[k]
+def _add_line(decisions, problem, factor, lines, at):  # type: ignore[no-untyped-def]
+    for i in range(decisions.shape[1]):
+        decisions[problem, i] += factor * lines[at, i]
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
@@ -212,7 +211,7 @@ def _decide_linear(coefficients, rows, queries, decisions):  # type: ignore[no-u
             normal = 0.0
             for k in range(coefficients.shape[1]):
                 normal += coefficients[problem, k] * rows[a, k]
-            _add_line(decisions[problem], normal, queries[a])
+            _add_line(decisions, problem, normal, queries, a)
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
@@ -235,7 +234,7 @@ def _decide(  # type: ignore[no-untyped-def]
                 for problem in range(n_problems):
                     factor = coefficients[problem, picked[r]]
                     if factor != 0.0:
-                        _add_line(decisions[problem], factor, block[r])
+                        _add_line(decisions, problem, factor, block, r)
             n_picked = 0
 
 
