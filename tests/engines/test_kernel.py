@@ -372,9 +372,9 @@ def test_tiny_batches(rows):
             np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("value", [0.0, 7.0, 0.1])
+@pytest.mark.parametrize("value", [0.0, 7.0, 0.1, 1e-160])
 def test_constant_columns(value):
-    """No variance: scikit-learn's gamma is 1, unless rounding leaves it a trace."""
+    """No variance, or a trace of it that rounding left."""
     table = X.copy()
     table[:, 0] = value
     query = X[:9] + 0.5
@@ -383,6 +383,23 @@ def test_constant_columns(value):
     np.testing.assert_allclose(ours, theirs, atol=FEW * 1e-6)
     ours, theirs = answers(SVC(), table, np.arange(40) % 3 == 0, masks, query)
     np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-150, 1e-162])
+def test_columns_with_hardly_any_variance(unit):
+    masks = np.eye(3, dtype=bool)
+    learner = Learner(SVR(tol=1e-6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tiny, plain = (
+            KernelEngine(learner).predict_many(X * u, X[:, 0] * X[:, 1], masks, X * u, np.arange(3))
+            for u in (unit, 1.0)
+        )
+    if unit > 1e-160:
+        np.testing.assert_allclose(tiny, plain, atol=FEW * 1e-6)
+    else:
+        # The squares are less than the smallest number.
+        assert np.isfinite(tiny).all()
 
 
 def test_repeated_values_and_rows_that_contradict_each_other():

@@ -31,8 +31,8 @@ LARGEST_VALUE = 1e50
 PRECISE = 1e4
 # Problems that take more steps go to LIBSVM, which leaves out rows that have long settled.
 MOST_STEPS = 10**7
-# Below this share of the mean square, a variance is rounding.
-ROUNDING = 1e-20
+# In place of infinity, for variances next to nothing.
+LARGEST_GAMMA = 1e307
 
 
 def _is_number(least: float, *, open_end: bool) -> Callable[[Any], bool]:
@@ -275,9 +275,7 @@ def _gammas(gamma: Any, columns: FloatArray, begin: IntArray, held: IntArray) ->
     center = np.add.reduceat(means[held], first) / sizes
     apart = (means[held] - np.repeat(center, sizes)) ** 2
     variance = np.add.reduceat(spreads[held] + apart, first) / sizes
-    for t in np.flatnonzero(variance <= ROUNDING * (center**2 + variance)):
-        # Whether rounding leaves exactly 0 matters: then scikit-learn sets gamma to 1.
-        block = columns[held[begin[t] : begin[t + 1]]]
-        variance[t] = np.ascontiguousarray(block.T).var()
     with np.errstate(divide="ignore", over="ignore"):
-        return np.where(variance == 0.0, 1.0, 1.0 / (sizes * variance))
+        gammas = np.minimum(1.0 / (sizes * variance), LARGEST_GAMMA)
+    # Rows that are all the same predict a constant, whatever gamma; scikit-learn's is 1.
+    return np.where(variance == 0.0, 1.0, gammas)
