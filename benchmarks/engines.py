@@ -13,16 +13,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.engines import Engine, Learner, MomentsEngine, NeighborsEngine, TreeEngine
+from randsub.engines import (
+    Engine,
+    KernelEngine,
+    Learner,
+    MomentsEngine,
+    NeighborsEngine,
+    TreeEngine,
+)
 
 N_TRAIN, N_QUERY, N_MASKS = 270, 130, 100
 CASES: list[tuple[type[Engine], Any]] = [
@@ -34,6 +42,8 @@ CASES: list[tuple[type[Engine], Any]] = [
     (MomentsEngine, LinearRegression()),
     (MomentsEngine, GaussianNB()),
     (MomentsEngine, LinearDiscriminantAnalysis()),
+    (KernelEngine, SVR()),
+    (KernelEngine, SVC()),
 ]
 
 
@@ -45,8 +55,10 @@ def plain_loop(learner: Learner, X: Any, y: Any, masks: Any, X_query: Any) -> An
         part = X_query[:, mask]
         if learner.classes is None:
             predictions.append(model.predict(part)[:, None])
-        else:
+        elif learner.voting == "soft":
             predictions.append(model.predict_proba(part))
+        else:
+            predictions.append(model.predict(part)[:, None] == learner.classes)
     return np.stack(predictions)
 
 
@@ -72,10 +84,11 @@ def main() -> None:
         f"{'base model':<28}{'columns':>8}{'plain us':>10}{'engine us':>11}{'ratio':>7}{'gap':>10}"
     )
     for engine, estimator in CASES:
-        classify = hasattr(estimator, "predict_proba")
+        classify = is_classifier(estimator)
         make = make_hypercube if classify else make_friedman
         X, y, _ = make(N_TRAIN + N_QUERY, random_state=0)
-        learner = Learner(estimator, np.unique(y) if classify else None, "soft")
+        voting = "soft" if hasattr(estimator, "predict_proba") else "hard"
+        learner = Learner(estimator, np.unique(y) if classify else None, voting)
         for size in (6, 15):
             rng = np.random.default_rng(0)
             masks = rng.random((N_MASKS, X.shape[1])) < size / X.shape[1]

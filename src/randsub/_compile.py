@@ -2,12 +2,15 @@
 
 Numba numbers the files in which it keeps the variants of a function. Two processes that compile
 different variants of one function at the same time can choose the same number, and one of them is
-handed the other's code ever after. Here a file is named by what is in it, so that cannot happen.
+handed the other's code ever after. Here a file is named by what is in it, so that cannot happen;
+and what is in it is told apart by the sources of a whole folder, not of one file.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numba as nb
@@ -29,6 +32,17 @@ class _NamedByContent(IndexDataCacheFile):
         self._save_index(variants)
 
 
+@lru_cache
+def _stamps(folder: Path) -> tuple[tuple[str, float, int], ...]:
+    """Age and size of the source files of a folder.
+
+    Numba only looks at the file of the function itself, and would go on with what it had compiled
+    of functions from other files that have changed since.
+    """
+    stamps = [(path.name, path.stat()) for path in sorted(folder.glob("*.py"))]
+    return tuple((name, stat.st_mtime, stat.st_size) for name, stat in stamps)
+
+
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: compile for speed, without the interpreter lock, once a machine.
 
@@ -44,6 +58,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         # Where Numba may not cache (no folder that it can write to) there is nothing to name.
         if isinstance(numbered, IndexDataCacheFile):
             numbered.__class__ = _NamedByContent
+            stamps = _stamps(Path(function.__code__.co_filename).parent)
+            numbered._source_stamp = (numbered._source_stamp, stamps)
         return made
 
     return decorate

@@ -17,13 +17,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from randsub.engines import (
     Engine,
     GenericEngine,
+    KernelEngine,
     Learner,
     MomentsEngine,
     NeighborsEngine,
@@ -72,6 +73,11 @@ CASES = [
         takes_weight=False,
         rtol=1e-11,
     ),
+    # Two solutions, each within the solver's tolerance (see test_kernel.py).
+    Case(KernelEngine, SVR(tol=1e-5), rtol=1e-4),
+    Case(KernelEngine, SVR(kernel="linear", C=0.5, epsilon=0.2, tol=1e-5), rtol=1e-3),
+    Case(KernelEngine, SVC(tol=1e-5), ("hard",)),
+    Case(KernelEngine, SVC(kernel="linear", C=0.5, tol=1e-5), ("hard",)),
     Case(GenericEngine, Ridge()),
     Case(GenericEngine, DecisionTreeRegressor(max_depth=4)),
     Case(GenericEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),

@@ -91,7 +91,8 @@ def test_ctrl_c_keeps_the_best_so_far(friedman):
     # Up to there it is the run that would have been.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        whole = PRSRegressor(KNeighborsRegressor(), **QUICK).set_params(max_iter=model.n_iter_)
+        whole = PRSRegressor(KNeighborsRegressor(), engine="generic", **QUICK)
+        whole.set_params(max_iter=model.n_iter_)
         np.testing.assert_array_equal(whole.fit(X, y).alpha_, model.alpha_)
 
 

@@ -7,8 +7,6 @@ keeps in vector registers, of whatever width the machine has.
 
 Lanes are read from and written to one-dimensional contiguous arrays; ``at`` is the place of the
 first of the eight.
-
-Kernels that are cached on disk do not notice a change of this file.
 """
 
 from collections.abc import Callable

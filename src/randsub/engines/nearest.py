@@ -12,8 +12,7 @@ where they differ by more than all that rounding can have done, the k rows are t
 few queries for which that is not sure are searched again, exactly.
 
 Tile and k are known to the compiler: they are the lengths of tuples (``size`` and ``ks``), which
-belong to a variant's signature. All kernels are in this file: code that is kept on disk does not
-notice that a function from another file has changed.
+belong to a variant's signature.
 """
 
 from typing import Any

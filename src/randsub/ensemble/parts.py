@@ -7,7 +7,14 @@ import numpy as np
 
 from randsub._typing import FloatArray, Table
 from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
-from randsub.engines import Engine, GenericEngine, MomentsEngine, NeighborsEngine, TreeEngine
+from randsub.engines import (
+    Engine,
+    GenericEngine,
+    KernelEngine,
+    MomentsEngine,
+    NeighborsEngine,
+    TreeEngine,
+)
 from randsub.ensemble.groups import resolve_groups
 from randsub.losses import CrossEntropy, Huber, Loss, PoissonDeviance, SquaredError
 from randsub.optim import LogitAdam, Optimizer, ProjectedAdam, ProjectedGradientDescent
@@ -29,6 +36,7 @@ ENGINES: Mapping[str, type[Engine]] = {
     "neighbors": NeighborsEngine,
     "tree": TreeEngine,
     "moments": MomentsEngine,
+    "kernel": KernelEngine,
     "generic": GenericEngine,
 }
 

@@ -82,10 +82,10 @@ class PRSRegressor(RegressorMixin, BasePRS):
         data is scaled without centring; non-numeric columns of a frame are left alone.
     distribution : "auto" or SubsetDistribution, default="auto"
         How subsets are drawn; "auto" flips one coin for each column or group.
-    optimizer : {"adam", "gradient_descent"} or Optimizer, default="adam"
+    optimizer : {"adam", "logit_adam", "gradient_descent"} or Optimizer, default="adam"
         How alpha moves. An object brings its own learning rate.
-    engine : {"auto", "neighbors", "tree", "moments", "generic"} or subclass of Engine, \
-            default="auto"
+    engine : {"auto", "neighbors", "tree", "moments", "kernel", "generic"} or subclass of \
+            Engine, default="auto"
         How many models are trained at once; "auto" takes the fastest engine that reproduces the
         base model exactly.
     n_jobs : int, default=None

@@ -5,8 +5,7 @@ The difference of two close numbers is exact, so digits survive columns whose me
 their spread. Statistics of a line, or of a pair of lines, are sums over the training rows.
 
 A kernel writes NaN for a mask that it cannot answer to the precision promised; the engine leaves
-these to the generic one. The kernels stay together in this file because cached code does not notice
-that a function from another file has changed.
+these to the generic one.
 """
 
 import numpy as np
