@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from plain import plain_models
+from sklearn.base import is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
@@ -45,21 +46,6 @@ CASES: list[tuple[type[Engine], Any]] = [
     (KernelEngine, SVR()),
     (KernelEngine, SVC()),
 ]
-
-
-def plain_loop(learner: Learner, X: Any, y: Any, masks: Any, X_query: Any) -> Any:
-    """What anybody would write."""
-    predictions = []
-    for mask in masks:
-        model = clone(learner.estimator).fit(X[:, mask], y)
-        part = X_query[:, mask]
-        if learner.classes is None:
-            predictions.append(model.predict(part)[:, None])
-        elif learner.voting == "soft":
-            predictions.append(model.predict_proba(part))
-        else:
-            predictions.append(model.predict(part)[:, None] == learner.classes)
-    return np.stack(predictions)
 
 
 def best_of(repeats: int, run: Callable[[], Any]) -> float:
@@ -96,12 +82,13 @@ def main() -> None:
             data = (X[:N_TRAIN], y[:N_TRAIN], masks, X[N_TRAIN:])
             seeds = np.arange(N_MASKS)
             compiled = engine(learner)
+            asked = (estimator, *data, voting)
             with threadpool_limits(1):
-                gap = np.abs(compiled.predict_many(*data, seeds) - plain_loop(learner, *data)).max()
+                gap = np.abs(compiled.predict_many(*data, seeds) - plain_models(*asked)).max()
                 ours = best_of(
                     args.repeats, lambda c=compiled, d=data, s=seeds: c.predict_many(*d, s)
                 )
-                plain = best_of(args.repeats, lambda w=learner, d=data: plain_loop(w, *d))
+                plain = best_of(args.repeats, lambda a=asked: plain_models(*a))
             name = type(estimator).__name__
             per_model = 1e6 / N_MASKS
             print(

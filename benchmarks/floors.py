@@ -10,8 +10,9 @@ places of their own, unless both children are leaves. Elements are rows times co
 the nodes of scikit-learn's trees (ours are equal to them in law). What is not in the floor:
 choosing between columns, sums of leaves, queries, sorting.
 
-Nearest neighbours. A multiply-add (of a difference by itself) for each training row, query and
-column, and a compare-exchange (a minimum and a maximum) for each training row, query and neighbour.
+Nearest neighbours. In single precision, a multiply-add (of a difference by itself) for each
+training row, query and column, and a compare-exchange (a minimum and a maximum) for each training
+row, query and neighbour, and one more that tells whether these are certain.
 
     python benchmarks/floors.py [--repeats 5]
 """
@@ -58,7 +59,7 @@ def _move_loop(entries, targets, places, to_entries, to_targets, n_passes):
 
 @nb.njit(fastmath=True)
 def _multiply_add_loop(values, n_passes):
-    total = 0.0
+    total = np.float32(0.0)
     for k in range(n_passes):
         from_here = values[k % len(values)]
         for i in range(len(values)):
@@ -69,7 +70,7 @@ def _multiply_add_loop(values, n_passes):
 
 @nb.njit(fastmath=True)
 def _exchange_loop(values, n_passes):
-    total = 0.0
+    total = np.float32(0.0)
     for k in range(n_passes):
         kept = values[k % len(values)]
         for i in range(len(values)):
@@ -87,11 +88,12 @@ def rates(repeats: int) -> dict[str, float]:
     places = np.empty(N_ELEMENTS, dtype=np.uint64)
     places[np.argsort(goes_right, kind="stable")] = np.arange(N_ELEMENTS)
     to_one, to_other = np.empty(N_ELEMENTS), np.empty(N_ELEMENTS)
+    single = one.astype(np.float32)
     loops = {
         "scan": lambda: _scan_loop(one, other, 1.0, N_PASSES),
         "move": lambda: _move_loop(one, other, places, to_one, to_other, N_PASSES),
-        "multiply-add": lambda: _multiply_add_loop(one, N_PASSES),
-        "compare-exchange": lambda: _exchange_loop(one, N_PASSES),
+        "multiply-add": lambda: _multiply_add_loop(single, N_PASSES),
+        "compare-exchange": lambda: _exchange_loop(single, N_PASSES),
     }
     n_done = N_ELEMENTS * N_PASSES
     return {name: best_of(4 * repeats, loop) / n_done for name, loop in loops.items()}
@@ -154,7 +156,7 @@ def print_neighbors(rate: dict[str, float], repeats: int) -> None:
         masks = data[2]
         n_columns = masks.sum(axis=1).mean()
         n_products = N_TRAIN * N_QUERY * n_columns
-        n_exchanges = N_TRAIN * N_QUERY * estimator.n_neighbors
+        n_exchanges = N_TRAIN * N_QUERY * (estimator.n_neighbors + 1)
         seconds = seconds_a_model(NeighborsEngine, learner, data, repeats)
         floor = n_products * rate["multiply-add"] + n_exchanges * rate["compare-exchange"]
         print(

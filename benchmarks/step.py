@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from plain import plain_gradient
 from scipy.sparse import csr_array
 
 from randsub.distributions import Bernoulli
@@ -67,19 +68,15 @@ def our_gradient(world: dict[str, Any]) -> Any:
     return score_gradient(distribution, masks, theta, w, costs, "weighted")
 
 
-def plain_gradient(world: dict[str, Any]) -> Any:
-    """The paper's per-sample formula, with its tensors."""
-    z, theta = world["masks"].astype(float), world["theta"]
-    log_p = (z * np.log(theta) + (1 - z) * np.log(1 - theta)).sum(axis=1)
-    w = np.exp(log_p - world["log_q"])
-    w /= w.sum()
-    F = world["predictions"][:, :, 0]
-    score = z / theta - (1 - z) / (1 - theta)
-    squared = w[:, None] * score**2
-    baseline = (squared[:, None, :] * F[:, :, None]).sum(axis=0) / squared.sum(axis=0)
-    of_sample = (w[:, None] * score)[:, None, :] * (F[:, :, None] - baseline[None])
-    slope = 2.0 * (w @ F - world["targets"][:, 0]) / BATCH
-    return (slope[:, None] * of_sample.sum(axis=0)).sum(axis=0)
+def plain(world: dict[str, Any]) -> Any:
+    """The gradient by the paper's per-sample formula."""
+    return plain_gradient(
+        world["masks"],
+        world["theta"],
+        world["log_q"],
+        world["predictions"][:, :, 0],
+        lambda f: 2.0 * (f - world["targets"][:, 0]) / BATCH,
+    )
 
 
 def stepper(world: dict[str, Any], gradient: Callable[[dict[str, Any]], Any]) -> Callable[[], Any]:
@@ -162,11 +159,11 @@ def main() -> None:
         ours = stepper(world, our_gradient)
         row = f"{size:>7}{1e3 * seconds(ours):>10.3f}"
         if size <= LARGEST_PLAIN:
-            plain = stepper(world, plain_gradient)
-            slow = seconds(plain)
+            tensors = stepper(world, plain)
+            slow = seconds(tensors)
             row += f"{1e3 * slow:>10.1f}{slow / seconds(ours):>8.0f}"
-            memory = f"{peak_megabytes(plain):>10.1f}"
-            difference = np.abs(our_gradient(world) - plain_gradient(world)).max()
+            memory = f"{peak_megabytes(tensors):>10.1f}"
+            difference = np.abs(our_gradient(world) - plain(world)).max()
             last = f"{difference:>12.1e}"
         else:
             row, memory, last = row + f"{'-':>10}{'-':>8}", f"{'-':>10}", f"{'-':>12}"

@@ -69,7 +69,7 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         ``n_iter_no_change``, a plateau brings the next revival forward.
     revival_level : float, default=0.02
         Probability to which dropped features are raised.
-    baseline : {"weighted", "paper", "none"} or None, default="weighted"
+    baseline : {"optimal", "weighted", "paper", "none"} or None, default="weighted"
         Variance reduction of the gradient: the optimal baseline estimated with or without
         importance weights, or none.
     self_normalize : bool, default=True
@@ -192,7 +192,7 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         n_generations: int = 10,
         n_revivals: int = 0,
         revival_level: float = 0.02,
-        baseline: Literal["weighted", "paper", "none"] | None = "weighted",
+        baseline: Literal["optimal", "weighted", "paper", "none"] | None = "weighted",
         self_normalize: bool = True,
         voting: Literal["auto", "soft", "hard"] = "auto",
         validation_fraction: float | None = 0.2,

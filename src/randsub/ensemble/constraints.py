@@ -36,7 +36,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_generations": [Interval(Integral, 1, None, closed="left")],
     "n_revivals": [Interval(Integral, 0, None, closed="left")],
     "revival_level": [Interval(Real, 0, 1, closed="neither")],
-    "baseline": [StrOptions({"weighted", "paper", "none"}), None],
+    "baseline": [StrOptions({"optimal", "weighted", "paper", "none"}), None],
     "self_normalize": ["boolean"],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],

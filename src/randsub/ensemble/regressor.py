@@ -64,7 +64,7 @@ class PRSRegressor(RegressorMixin, BasePRS):
         ``n_iter_no_change``, a plateau brings the next revival forward.
     revival_level : float, default=0.02
         Probability to which dropped features are raised.
-    baseline : {"weighted", "paper", "none"} or None, default="weighted"
+    baseline : {"optimal", "weighted", "paper", "none"} or None, default="weighted"
         Variance reduction of the gradient: the optimal baseline estimated with or without
         importance weights, or none.
     self_normalize : bool, default=True

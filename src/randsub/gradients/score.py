@@ -21,7 +21,7 @@ from randsub._compile import compiled
 from randsub._typing import FloatArray, Masks
 from randsub.distributions.base import SubsetDistribution
 
-Baseline: TypeAlias = Literal["weighted", "paper", "none"]
+Baseline: TypeAlias = Literal["optimal", "weighted", "paper", "none"]
 
 
 def ensemble_output(weights: FloatArray, predictions: FloatArray) -> FloatArray:
@@ -64,8 +64,9 @@ def score_gradient(
     weights : ndarray of shape (T,)
         ``w_t / W``.
     costs : ndarray of shape (T,)
-    baseline : {"weighted", "paper", "none"}, default="weighted"
-        ``b_j = sum w s^2 c / sum w s^2``; the same without w; or 0.
+    baseline : {"optimal", "weighted", "paper", "none"}, default="weighted"
+        ``b_j = sum w^2 s^2 c / sum w^2 s^2``, for which the variance of the weighted sum is least;
+        the same with w in place of its square; the same without w; or 0.
 
     Returns
     -------
@@ -74,6 +75,12 @@ def score_gradient(
     if baseline == "weighted":
         first, second = distribution.score_sums(masks, theta, np.array([weights * costs, weights]))
         return _above_baseline(first[0], first[1], second[0], second[1])
+    if baseline == "optimal":
+        squares = weights**2
+        first, second = distribution.score_sums(
+            masks, theta, np.array([weights * costs, weights, squares * costs, squares])
+        )
+        return _above_baseline(first[0], first[1], second[2], second[3])
     if baseline == "paper":
         first, second = distribution.score_sums(
             masks, theta, np.array([weights * costs, weights, costs, np.ones_like(costs)])

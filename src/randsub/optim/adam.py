@@ -28,6 +28,9 @@ class ProjectedAdam(Optimizer):
         Memory of the first and the second moment.
     eps : float, default=1e-8
         Keeps the step finite where the gradient has always been 0.
+    decay : float, default=0.0
+        How fast the learning rate falls with the number of steps since the start, or since the
+        last revival.
 
     Notes
     -----
@@ -35,6 +38,7 @@ class ProjectedAdam(Optimizer):
 
         m <- beta1 m + (1 - beta1) g
         v <- beta2 v + (1 - beta2) g ** 2
+        lr <- learning_rate / (1 + decay (n - 1))
         theta <- project(theta - lr * (m / (1 - beta1 ** n)) / (sqrt(v / (1 - beta2 ** n)) + eps))
     """
 
@@ -44,11 +48,13 @@ class ProjectedAdam(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
+        decay: float = 0.0,
     ) -> None:
         self.learning_rate = learning_rate
         self.beta1 = beta1
         self.beta2 = beta2
         self.eps = eps
+        self.decay = decay
 
     def check(self) -> None:
         """The rate must be usable and the memories must fade."""
@@ -56,6 +62,7 @@ class ProjectedAdam(Optimizer):
         check_number(self, "beta1", 0.0, 1.0)
         check_number(self, "beta2", 0.0, 1.0)
         check_number(self, "eps", 0.0, open_low=True)
+        check_number(self, "decay", 0.0)
 
     def init(self, theta: FloatArray) -> AdamState:
         """No gradient has been seen."""
@@ -82,17 +89,18 @@ class ProjectedAdam(Optimizer):
             float(self.beta1),
             float(self.beta2),
             float(self.eps),
+            float(self.decay),
         )
         return step, AdamState(first, second, steps)
 
 
 @compiled()
-def _moments(g, first, second, steps, rate, beta1, beta2, eps):  # type: ignore[no-untyped-def]
+def _moments(g, first, second, steps, rate, beta1, beta2, eps, decay):  # type: ignore[no-untyped-def]
     """Step, first and second moment, (P, M) each, in one pass."""
     step, new_first, new_second = np.empty_like(g), np.empty_like(g), np.empty_like(g)
     for task in range(g.shape[0]):
         # Tasks may have been restarted at different times, hence a count for each.
-        scale1 = rate / (1.0 - beta1 ** steps[task])
+        scale1 = rate / (1.0 + decay * (steps[task] - 1)) / (1.0 - beta1 ** steps[task])
         scale2 = 1.0 / (1.0 - beta2 ** steps[task])
         for j in range(g.shape[1]):
             m = beta1 * first[task, j] + (1.0 - beta1) * g[task, j]

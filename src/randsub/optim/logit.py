@@ -26,6 +26,9 @@ class LogitAdam(ProjectedAdam):
         Memory of the first and the second moment.
     eps : float, default=1e-8
         Keeps the step finite where the gradient has always been 0.
+    decay : float, default=0.0
+        How fast the learning rate falls with the number of steps since the start, or since the
+        last revival.
     """
 
     def update(
