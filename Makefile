@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= demo-output
+BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 
 .PHONY: demo test lint format bench paper clean help
@@ -49,15 +50,20 @@ format: $(VENV)/.linted
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto
 
-#   make bench  one optimisation step against the plain formula, engines against scikit-learn
+#   make bench  what PRS costs: a step, the engines, their floors, a paper-scale run, wide data
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/floors.py
+	$(BIN)/python benchmarks/scaling.py --output $(BENCH)
+	$(BIN)/python benchmarks/paper_scale.py
+	$(BIN)/python benchmarks/wide.py
 
-#   make paper  the paper's settings on the authors' own files (DATA=folder), kNN base
+#   make paper  the authors' own files (DATA=folder): the paper's settings, then the defaults
 paper: $(VENV)/.installed
-	$(BIN)/python benchmarks/paper_settings.py --data $(DATA)
+	$(BIN)/python benchmarks/simulated.py --data $(DATA) --files friedman_1 hypercube_1 --jobs 2
+	$(BIN)/python benchmarks/simulated.py --data $(DATA) --settings defaults --bases knn tree svm --jobs 2
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(OUT) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

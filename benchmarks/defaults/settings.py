@@ -1,6 +1,7 @@
-"""The settings that the study compares, in the stages in which it screened them.
+"""The settings that the study compares: the paper's, candidates, and variations of one of them.
 
-Each is what is changed in the paper's setting. A later stage starts from what did best before.
+Each is what is changed in the paper's setting. Numbers are given for everything that matters, so
+that a change of the defaults does not change the study.
 """
 
 from typing import Any
@@ -12,100 +13,78 @@ PAPER: dict[str, Any] = {
     "n_batches": 10,
     "ess_threshold": 0.9,
     "refresh": "fresh",
+    "n_generations": 10,
     "n_revivals": 0,
+    "revival_level": 0.02,
     "n_iter_no_change": None,
     "self_normalize": False,
+    "baseline": "weighted",
     "voting": "hard",
     "optimizer": "adam",
 }
 
-SOFT = {"self_normalize": True, "voting": "auto"}
-WINDOW = {**SOFT, "refresh": "window", "n_generations": 10}
-REVIVED = {**WINDOW, "ess_threshold": 0.7, "max_iter": 1500, "n_revivals": 2, "revival_level": 0.02}
+# Common to all candidates: weights that add up to 1, five batches (so that each model is asked
+# about a fifth of the rows instead of a tenth), refreshes at an ESS of 0.7, fewer epochs.
+SHORT = {"self_normalize": True, "n_batches": 5, "ess_threshold": 0.7, "max_iter": 800}
+FRESH = {**SHORT, "n_revivals": 1}
+WINDOW = {**FRESH, "refresh": "window"}
+LOGIT = {**SHORT, "refresh": "window", "optimizer": "logit_adam", "learning_rate": 0.02}
+SOFT = {"voting": "auto"}
 
-STAGES: dict[str, dict[str, dict[str, Any]]] = {
-    "weights and votes": {
-        "paper": {},
-        "self-normalised": {"self_normalize": True},
-        "soft votes": SOFT,
-    },
-    "refresh": {
-        "fresh, ESS 0.7": {**SOFT, "ess_threshold": 0.7},
-        "fresh, ESS 0.5": {**SOFT, "ess_threshold": 0.5},
-        "window of 10": WINDOW,
-        "window of 10, ESS 0.7": {**WINDOW, "ess_threshold": 0.7},
-        "window of 5, ESS 0.7": {**WINDOW, "n_generations": 5, "ess_threshold": 0.7},
-        "coupled": {**SOFT, "refresh": "coupled"},
-    },
-    "revival": {
-        "window, 2 revivals, 1500 epochs": REVIVED,
-        "window, 1 revival": {**REVIVED, "n_revivals": 1},
-        "window, 3 revivals": {**REVIVED, "n_revivals": 3},
-        "window, 4 revivals": {**REVIVED, "n_revivals": 4},
-        "window, 2 revivals to 0.01": {**REVIVED, "revival_level": 0.01},
-        "window, 2 revivals to 0.05": {**REVIVED, "revival_level": 0.05},
-        "window, 2 revivals, ESS 0.5": {**REVIVED, "ess_threshold": 0.5},
-        "window, 2 revivals, ESS 0.9": {**REVIVED, "ess_threshold": 0.9},
-        "fresh, 2 revivals": {**REVIVED, "refresh": "fresh"},
-    },
-    "rate": {
-        "window, 2 revivals, rate 2e-3, 750 epochs": {
-            **REVIVED,
-            "learning_rate": 2e-3,
-            "max_iter": 750,
-        },
-        "window, 2 revivals, rate 5e-3, 300 epochs": {
-            **REVIVED,
-            "learning_rate": 5e-3,
-            "max_iter": 300,
-        },
-        "window, 2 revivals, rate 2e-3, 600 epochs, ESS 0.5": {
-            **REVIVED,
-            "learning_rate": 2e-3,
-            "max_iter": 600,
-            "ess_threshold": 0.5,
-        },
-        "window, 2 revivals, rate 5e-3, 300 epochs, ESS 0.5": {
-            **REVIVED,
-            "learning_rate": 5e-3,
-            "max_iter": 300,
-            "ess_threshold": 0.5,
-        },
-        "fresh, 2 revivals, rate 5e-3, 300 epochs, ESS 0.5": {
-            **REVIVED,
-            "refresh": "fresh",
-            "learning_rate": 5e-3,
-            "max_iter": 300,
-            "ess_threshold": 0.5,
-        },
-    },
-    "the rest": {
-        "window, 2 revivals, patience 100": {**REVIVED, "n_iter_no_change": 100},
-        "window, 2 revivals, averaged": {**REVIVED, "averaged": 0.98},
-        "window, 2 revivals, 50 masks": {**REVIVED, "n_estimators": 50},
-        "window, 2 revivals, 200 masks, 750 epochs, rate 2e-3": {
-            **REVIVED,
-            "n_estimators": 200,
-            "learning_rate": 2e-3,
-            "max_iter": 750,
-        },
-        "logit 0.02, window": {
-            **WINDOW,
-            "optimizer": "logit_adam",
-            "learning_rate": 0.02,
-            "ess_threshold": 0.7,
-            "max_iter": 1500,
-        },
-        "logit 0.05, window": {
-            **WINDOW,
-            "optimizer": "logit_adam",
-            "learning_rate": 0.05,
-            "ess_threshold": 0.7,
-            "max_iter": 600,
-        },
-    },
+CANDIDATES: dict[str, dict[str, Any]] = {
+    "fresh, hard": FRESH,
+    "fresh, hard, ESS 0.5": {**FRESH, "ess_threshold": 0.5},
+    "fresh, hard, ESS 0.4": {**FRESH, "ess_threshold": 0.4},
+    "fresh, soft": {**FRESH, **SOFT},
+    "fresh, soft, ESS 0.5": {**FRESH, **SOFT, "ess_threshold": 0.5},
+    "window, hard": WINDOW,
+    "window, soft": {**WINDOW, **SOFT},
+    "logit, hard": LOGIT,
+    "logit, soft": {**LOGIT, **SOFT},
+}
+CENTER = CANDIDATES["fresh, hard, ESS 0.5"]
+
+# One factor at a time, in the paper's setting.
+OF_THE_PAPER: dict[str, dict[str, Any]] = {
+    "self-normalised": {"self_normalize": True},
+    "self-normalised, soft votes": {"self_normalize": True, **SOFT},
+    "self-normalised, soft votes, ESS 0.5": {"self_normalize": True, **SOFT, "ess_threshold": 0.5},
+    "rate 5e-3, 600 epochs": {"self_normalize": True, "learning_rate": 5e-3, "max_iter": 600},
+    "window of 10": {"self_normalize": True, "refresh": "window"},
+    "coupled": {"self_normalize": True, "refresh": "coupled"},
 }
 
+
+# One factor at a time, around the candidate that was chosen.
+AROUND: dict[str, dict[str, Any]] = {
+    "10 batches": {**CENTER, "n_batches": 10},
+    "3 batches": {**CENTER, "n_batches": 3},
+    "200 masks": {**CENTER, "n_estimators": 200},
+    "50 masks": {**CENTER, "n_estimators": 50},
+    "400 epochs": {**CENTER, "max_iter": 400},
+    "1600 epochs": {**CENTER, "max_iter": 1600},
+    "rate 2.5e-3, 320 epochs": {**CENTER, "learning_rate": 2.5e-3, "max_iter": 320},
+    "no revival": {**CENTER, "n_revivals": 0},
+    "2 revivals": {**CENTER, "n_revivals": 2},
+    "revival to 0.01": {**CENTER, "revival_level": 0.01},
+    "revival to 0.05": {**CENTER, "revival_level": 0.05},
+    "window of 3": {**CENTER, "refresh": "window", "n_generations": 3},
+    "coupled refresh": {**CENTER, "refresh": "coupled"},
+    "optimal baseline": {**CENTER, "baseline": "optimal"},
+    "patience 100": {**CENTER, "n_iter_no_change": 100},
+    "averaged theta": {**CENTER, "averaged": 0.98},
+    "weights over T": {**CENTER, "self_normalize": False},
+    "logit 0.02": {**CENTER, "optimizer": "logit_adam", "learning_rate": 0.02, "n_revivals": 0},
+}
+
+STAGES: dict[str, dict[str, dict[str, Any]]] = {
+    "the paper's setting, one factor at a time": {"paper": {}, **OF_THE_PAPER},
+    "candidates": CANDIDATES,
+    "around the choice": AROUND,
+}
 SETTINGS = {
     name: {**PAPER, **change} for stage in STAGES.values() for name, change in stage.items()
 }
+
+# What became the defaults of PRSClassifier and PRSRegressor.
+CHOSEN = {**PAPER, **CENTER}

@@ -44,18 +44,18 @@ class PRSClassifier(ClassifierMixin, BasePRS):
     feature_groups : array-like, list of lists, or dict, default=None
         Columns that are drawn together with one probability: a label for each column; lists of
         columns (by position or name) that belong together; or ``{group: [columns]}``.
-    max_iter : int, default=3000
+    max_iter : int, default=800
         Number of epochs; in each, every batch gives one gradient step.
     learning_rate : float, default=1e-3
         Step size of the optimiser.
-    n_batches : int, default=10
+    n_batches : int, default=5
         The training samples are dealt into so many batches; each is held out in turn. With fewer
         samples than batches, each batch is one sample.
     max_samples : int or float, default=None
         Largest number of samples (or share of the training samples) that a base model is trained
         on, that it predicts in a batch, and that it predicts in validation. They are drawn anew
         with the batches, which only ``refresh="fresh"`` and revivals deal anew.
-    ess_threshold : float, default=0.9
+    ess_threshold : float, default=0.5
         Models are renewed once the effective sample size of some batch falls below this share of
         ``n_estimators``.
     refresh : {"fresh", "window", "coupled"}, default="fresh"
@@ -63,19 +63,19 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         generations; or only those whose subset a maximal coupling changes.
     n_generations : int, default=10
         Number of generations with ``refresh="window"``.
-    n_revivals : int, default=0
+    n_revivals : int, default=1
         How often, at equal intervals, training starts again from the best alpha with dropped
         features raised to ``revival_level`` (not those that ``alpha_init`` puts at 0). With
         ``n_iter_no_change``, a plateau brings the next revival forward.
     revival_level : float, default=0.02
         Probability to which dropped features are raised.
     baseline : {"optimal", "weighted", "paper", "none"} or None, default="weighted"
-        Variance reduction of the gradient: the optimal baseline estimated with or without
-        importance weights, or none.
+        Variance reduction of the gradient: the baseline that is optimal for the weighted sum, the
+        same with weights in place of their squares, without any, or none.
     self_normalize : bool, default=True
         Whether importance weights are divided by their sum, or by ``n_estimators``.
-    voting : {"auto", "soft", "hard"}, default="auto"
-        Whether members give probabilities or one vote; "auto" is "soft" where the base model has
+    voting : {"auto", "soft", "hard"}, default="hard"
+        Whether members give one vote or probabilities; "auto" is "soft" where the base model has
         ``predict_proba``, else "hard".
     validation_fraction : float, default=0.2
         Share of the samples that is set aside to choose the best alpha; the final ensemble is
@@ -158,8 +158,7 @@ class PRSClassifier(ClassifierMixin, BasePRS):
     >>> from randsub.datasets import make_hypercube
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y, relevant = make_hypercube(n_samples=300, n_irrelevant=15, random_state=1)
-    >>> model = PRSClassifier(KNeighborsClassifier(), n_estimators=50, max_iter=60,
-    ...                       learning_rate=0.01, random_state=0).fit(X[:200], y[:200])
+    >>> model = PRSClassifier(KNeighborsClassifier(), random_state=0).fit(X[:200], y[:200])
     >>> bool(model.alpha_[relevant].mean() > 2 * model.alpha_.mean())
     True
     >>> bool(model.score(X[200:], y[200:]) > 0.8)
@@ -183,18 +182,18 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         objective: Literal["ensemble", "members"] = "ensemble",
         penalty: Penalty | None = None,
         feature_groups: Any = None,
-        max_iter: int = 3000,
+        max_iter: int = 800,
         learning_rate: float = 1e-3,
-        n_batches: int = 10,
+        n_batches: int = 5,
         max_samples: float | None = None,
-        ess_threshold: float = 0.9,
+        ess_threshold: float = 0.5,
         refresh: Literal["fresh", "window", "coupled"] = "fresh",
         n_generations: int = 10,
-        n_revivals: int = 0,
+        n_revivals: int = 1,
         revival_level: float = 0.02,
         baseline: Literal["optimal", "weighted", "paper", "none"] | None = "weighted",
         self_normalize: bool = True,
-        voting: Literal["auto", "soft", "hard"] = "auto",
+        voting: Literal["auto", "soft", "hard"] = "hard",
         validation_fraction: float | None = 0.2,
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,

@@ -1,0 +1,119 @@
+"""Turn the study's results into the page docs/defaults.md.
+
+    python benchmarks/defaults/page.py [--results results.csv] [--output docs/defaults.md]
+
+For each setting: mean test score, mean AUPR and thousands of base models trained on each problem,
+and, paired over seeds, the differences to the paper's setting with 95% intervals.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+from settings import CHOSEN, STAGES
+
+HERE = Path(__file__).parent
+PROBLEMS = ["checkerboard", "friedman", "hypercube", "linear"]
+NAMES = {"knn": "kNN", "tree": "tree", "svm": "SVM"}
+WORST_SCORE, WORST_AUPR = 0.01, 0.03
+
+
+def mean_and_half(values: pd.Series) -> tuple[float, float]:
+    """Mean, and half the width of its 95% interval."""
+    n = len(values)
+    half = student.ppf(0.975, n - 1) * values.std() / np.sqrt(n) if n > 1 else np.nan
+    return float(values.mean()), float(half)
+
+
+def differences(results: pd.DataFrame, base: str, setting: str) -> dict[str, pd.DataFrame]:
+    """Score and AUPR minus those of the paper's setting, for each problem, paired over seeds."""
+    keys = ["problem", "seed"]
+    of_base = results[results["base"] == base].set_index(keys)
+    one = of_base[of_base["setting"] == setting]
+    paper = of_base[of_base["setting"] == "paper"]
+    both = one.join(paper, rsuffix="_paper", how="inner").reset_index()
+    for measure in ("score", "aupr"):
+        both[f"{measure}_gap"] = both[measure] - both[f"{measure}_paper"]
+    return {problem: both[both["problem"] == problem] for problem in PROBLEMS}
+
+
+def quality_table(results: pd.DataFrame, base: str, settings: list[str]) -> list[str]:
+    """Score / AUPR / thousand models for each problem."""
+    lines = [
+        "| setting | " + " | ".join(p.capitalize() for p in PROBLEMS) + " | epochs | seeds |",
+        "|---|" + "---|" * (len(PROBLEMS) + 2),
+    ]
+    of_base = results[results["base"] == base]
+    for setting in settings:
+        rows = of_base[of_base["setting"] == setting]
+        if rows.empty:
+            continue
+        cells = []
+        for problem in PROBLEMS:
+            part = rows[rows["problem"] == problem]
+            cells.append(
+                f"{part['score'].mean():.3f} / {part['aupr'].mean():.2f} / "
+                f"{part['models'].mean() / 1000:.0f}"
+                if len(part)
+                else ""
+            )
+        seeds = rows.groupby("problem")["seed"].nunique().min()
+        lines.append(
+            f"| {setting} | " + " | ".join(cells) + f" | {rows['epochs'].mean():.0f} | {seeds} |"
+        )
+    return lines
+
+
+def gap_table(results: pd.DataFrame, base: str, settings: list[str]) -> list[str]:
+    """Differences to the paper's setting, with intervals, and whether the rule is kept."""
+    lines = [
+        "| setting | measure | " + " | ".join(p.capitalize() for p in PROBLEMS) + " | kept |",
+        "|---|---|" + "---|" * (len(PROBLEMS) + 1),
+    ]
+    for setting in settings:
+        gaps = differences(results, base, setting)
+        if setting == "paper" or not all(len(part) for part in gaps.values()):
+            continue
+        for measure, margin in (("score", WORST_SCORE), ("aupr", WORST_AUPR)):
+            cells, kept = [], True
+            for problem in PROBLEMS:
+                mean, half = mean_and_half(gaps[problem][f"{measure}_gap"])
+                cells.append(f"{mean:+.3f} ± {half:.3f}")
+                kept &= mean >= -margin
+            name = {"score": "score", "aupr": "AUPR"}[measure]
+            lines.append(
+                f"| {setting} | {name} | " + " | ".join(cells) + f" | {'yes' if kept else 'no'} |"
+            )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--results", type=Path, default=HERE / "results.csv")
+    parser.add_argument("--output", type=Path, default=HERE.parents[1] / "docs" / "defaults.md")
+    args = parser.parse_args()
+    results = pd.read_csv(args.results)
+    page = (HERE / "page.md").read_text()
+    tables = {}
+    for number, settings in enumerate(STAGES.values(), 1):
+        tables[f"stage {number}"] = quality_table(results, "knn", list(settings))
+    everything = [name for settings in STAGES.values() for name in settings]
+    tables["gaps knn"] = gap_table(results, "knn", everything)
+    for base in ("tree", "svm"):
+        tables[f"quality {base}"] = quality_table(results, base, everything)
+        tables[f"gaps {base}"] = gap_table(results, base, everything)
+    tables["chosen"] = [f"{name} = {value!r}" for name, value in CHOSEN.items()]
+    for name, lines in tables.items():
+        mark = f"{{{{ {name} }}}}"
+        if mark not in page:
+            raise SystemExit(f"page.md has no place for the table {name!r}.")
+        page = page.replace(mark, "\n".join(lines))
+    args.output.parent.mkdir(exist_ok=True)
+    args.output.write_text(page)
+    print(f"Written to {args.output}.")
+
+
+if __name__ == "__main__":
+    main()
