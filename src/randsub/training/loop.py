@@ -22,6 +22,10 @@ from randsub.training.refresh import WAYS, fresh
 from randsub.training.rounds import Plan, Round, carry_out
 from randsub.training.state import Due, EpochRecord, TrainingState
 
+# Largest distance between the laws before and after a step. About the variance of the log weights
+# that one step brings; a dozen such steps in one direction leave no effective sample.
+LONGEST_STEP = 0.05
+
 
 def start(
     problem: Problem,
@@ -249,10 +253,25 @@ def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> Trai
         # A feature that no mask holds is not touched by data it has not met.
         for task, rounds in enumerate(state.rounds):
             gradient[task, rounds[batch].absent] = 0.0
-        theta, memory = problem.optimizer.update(
+        moved, memory = problem.optimizer.update(
             gradient, memory, theta, problem.distribution.project
         )
+        theta = _within_reach(problem, theta, moved)
     return replace(state, theta=theta, optimizer=memory)
+
+
+def _within_reach(problem: Problem, theta: FloatArray, moved: FloatArray) -> FloatArray:
+    """The step, shortened where the weights of the models would not bear it.
+
+    With many thousands of features, steps that are small for each of them make a law of subsets
+    under which no mask of the next batch would have been likely.
+    """
+    for task in range(problem.n_tasks):
+        distance = problem.distribution.distance(theta[task], moved[task])
+        if distance > LONGEST_STEP:
+            share = np.sqrt(LONGEST_STEP / distance)
+            moved[task] = theta[task] + share * (moved[task] - theta[task])
+    return moved
 
 
 def _round_gradient(
