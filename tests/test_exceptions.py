@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 from randsub.exceptions import (
@@ -61,6 +62,29 @@ def test_located_without_names_keeps_the_numbers() -> None:
     located = BaseModelError("Ridge()", "no", [0, 2]).located([], 1)
     assert located.names == ()
     assert "[0, 2]" in str(located)
+
+
+@pytest.mark.parametrize("columns", [[7, 30, 31, 500], np.array([7, 30, 31, 500])])
+def test_among_names_the_columns_of_the_whole_table(columns) -> None:
+    error = BaseModelError("Ridge()", "no", [3, 0], ["last", "first"], 12)
+    whole = error.among(columns)
+    assert type(whole) is BaseModelError
+    assert whole.features == (500, 7)
+    assert all(type(j) is int for j in whole.features)
+    assert (whole.model, whole.reason) == ("Ridge()", "no")
+    assert (whole.names, whole.epoch) == (("last", "first"), 12)
+    assert error.features == (3, 0)
+
+
+def test_among_then_located() -> None:
+    names = [f"gene {j}" for j in range(40)]
+    error = BaseModelError("Ridge()", "no", [1]).among([2, 33]).located(names, 5)
+    assert error.features == (33,)
+    assert error.names == ("gene 33",)
+
+
+def test_the_empty_subset_has_no_columns_among_any() -> None:
+    assert BaseModelError("Ridge()", "no", []).among([]).features == ()
 
 
 def test_the_empty_subset_can_be_told() -> None:

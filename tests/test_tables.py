@@ -15,6 +15,7 @@ from randsub._tables import (
     numeric_columns,
     replace_columns,
     stack_rows,
+    take_cells,
     take_columns,
     take_rows,
     to_array,
@@ -132,6 +133,50 @@ def test_writing_into_a_part_of_a_polars_frame_leaves_the_frame(take) -> None:
     np.testing.assert_array_equal(table.to_numpy(), VALUES)
 
 
+@every_kind
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4], [3, 1], [1, 1, 4], []], ids=str)
+@pytest.mark.parametrize("columns", [[0, 1, 2, 3], [3, 0], [1]], ids=str)
+def test_take_cells(make, rows, columns) -> None:
+    table = make(VALUES)
+    rows, columns = np.array(rows, dtype=int), np.array(columns)
+    part = take_cells(table, rows, columns)
+    assert type(part) is type(table)
+    np.testing.assert_array_equal(dense(part), VALUES[np.ix_(rows, columns)])
+    # The same as one after the other.
+    assert dense(part).dtype == dense(take_columns(take_rows(table, rows), columns)).dtype
+    if frame_kind(table) is not None:
+        assert list(part.columns) == [table.columns[j] for j in columns]
+
+
+@every_kind
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4], [3, 1], []], ids=str)
+def test_no_cells_give_an_array_without_columns(make, rows) -> None:
+    none = np.array([], dtype=int)
+    part = take_cells(make(VALUES), np.array(rows, dtype=int), none)
+    assert isinstance(part, np.ndarray)
+    assert part.shape == (len(rows), 0)
+
+
+@every_kind
+def test_cells_are_a_copy(make) -> None:
+    table = make(VALUES)
+    part = take_cells(table, np.arange(5), np.arange(4))
+    match frame_kind(table):
+        case "pandas":
+            part.iloc[:, :] = -5.0
+            part.iloc[0, 0] = -6.0
+        case "polars":
+            part[0, "a"] = -5.0
+        case _:
+            (part.data if sparse.issparse(part) else part)[:] = -5.0
+    np.testing.assert_array_equal(dense(table), VALUES)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, bool, object])
+def test_cells_of_an_array_keep_their_dtype(dtype) -> None:
+    assert take_cells(VALUES.astype(dtype), np.arange(2), np.arange(3)).dtype == dtype
+
+
 def rich_pandas() -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -171,6 +216,10 @@ def test_slices_of_frames_keep_names_and_dtypes(make) -> None:
     some = take_columns(table, np.array([3, 1, 6]))
     assert list(some.columns) == ["kind", "nullable", "single"]
     assert list(some.dtypes) == [table[name].dtype for name in some.columns]
+    corner = take_cells(table, np.array([2, 0]), np.array([3, 1, 6]))
+    assert list(corner.columns) == list(some.columns)
+    assert list(corner.dtypes) == list(some.dtypes)
+    assert list(corner["single"]) == [2.0, 0.5]
     below = take_rows(table, np.array([2, 0]))
     assert list(below.columns) == list(table.columns)
     assert list(below.dtypes) == list(table.dtypes)

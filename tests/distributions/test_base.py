@@ -4,10 +4,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from oracle import Chain, all_masks, finite_differences, p_value_of_law
 from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
+from randsub.distributions.base import as_dense, as_sparse
 from randsub.gradients import score_gradient
 
 FAMILIES = {
@@ -155,7 +156,7 @@ def test_gradient_for_a_family_written_by_a_user():
         np.testing.assert_allclose(q @ np.array(estimates), expected, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("baseline", ["weighted", "paper"])
+@pytest.mark.parametrize("baseline", ["optimal", "weighted", "paper"])
 def test_baselines_for_a_family_written_by_a_user(baseline):
     family = Chain(4)
     rng = np.random.default_rng(12)
@@ -165,8 +166,128 @@ def test_baselines_for_a_family_written_by_a_user(baseline):
     score = family.score(masks, theta)
     expected = []
     for j in range(4):
-        s, v = score[:, j], weights if baseline == "weighted" else np.ones(30)
+        power = {"optimal": 2, "weighted": 1, "paper": 0}[baseline]
+        s, v = score[:, j], weights**power
         b = np.sum(v * s**2 * costs) / np.sum(v * s**2)
         expected.append(np.sum(weights * s * (costs - b)))
     gradient = score_gradient(family, masks, theta, weights, costs, baseline)
     np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-12)
+
+
+@every_family
+@pytest.mark.parametrize("kind", [np.asarray, partial(csr_array, dtype=float)])
+def test_several_thetas_at_once(family, kind):
+    masks = kind(family.sample(some_theta(family), 30, np.random.default_rng(13)))
+    thetas = np.array([some_theta(family, seed) for seed in range(4)])
+    found = family.log_probs(masks, thetas)
+    assert found.shape == (4, 30)
+    expected = [family.log_prob(masks, theta) for theta in thetas]
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert np.ptp(found, axis=0).min() > 1e-3  # each row has its own theta
+    np.testing.assert_array_equal(family.log_probs(masks[:0], thetas), np.empty((4, 0)))
+
+
+def test_the_default_asks_for_one_theta_at_a_time():
+    asked = []
+
+    class Asked(Chain):
+        def log_prob(self, masks, theta):
+            asked.append(theta)
+            return super().log_prob(masks, theta)
+
+    family = Asked(4)
+    thetas = np.array([some_theta(family, seed) for seed in range(3)])
+    found = family.log_probs(all_masks(4), thetas)
+    np.testing.assert_array_equal(asked, thetas)
+    np.testing.assert_array_equal(found[2], Chain(4).log_prob(all_masks(4), thetas[2]))
+
+
+# -- masks in sparse rows ------------------------------------------------------------------------
+
+
+def some_masks(shape=(7, 5)):
+    masks = np.random.default_rng(14).random(shape) < 0.4
+    masks[0], masks[-1] = False, True
+    return masks
+
+
+def with_wide_indices(masks):
+    rows = csr_array(masks, dtype=float)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return rows
+
+
+def with_explicit_zeros(masks):
+    rows = csr_array(np.ones(masks.shape))
+    rows.data[:] = masks.ravel()
+    assert rows.nnz == masks.size
+    return rows
+
+
+MASK_KINDS = {
+    "bool": np.asarray,
+    "numbers": lambda masks: masks.astype(float),
+    "fortran": np.asfortranarray,
+    "strided": lambda masks: np.repeat(masks, 2, axis=1)[:, ::2],
+    "csr float": partial(csr_array, dtype=float),
+    "csr bool": csr_array,
+    "csr single precision": partial(csr_array, dtype=np.float32),
+    "csr_matrix": partial(csr_matrix, dtype=float),
+    "csc": partial(csc_array, dtype=float),
+    "wide indices": with_wide_indices,
+    "explicit zeros": with_explicit_zeros,
+}
+SHAPES = {
+    "some": some_masks(),
+    "one": some_masks((2, 1)),
+    "nothing held": np.zeros((4, 5), dtype=bool),
+    "everything held": np.ones((4, 5), dtype=bool),
+    "no masks": np.zeros((0, 5), dtype=bool),
+}
+
+
+@pytest.mark.parametrize("kind", MASK_KINDS.values(), ids=MASK_KINDS)
+@pytest.mark.parametrize("masks", SHAPES.values(), ids=SHAPES)
+def test_masks_in_sparse_rows(kind, masks):
+    given = kind(masks)
+    rows = as_sparse(given)
+    assert type(rows) is csr_array
+    assert rows.shape == masks.shape
+    # What the kernels are compiled for.
+    assert (rows.data.dtype, rows.indices.dtype, rows.indptr.dtype) == (float, np.int32, np.int32)
+    np.testing.assert_array_equal(rows.toarray(), masks.astype(float))
+    np.testing.assert_array_equal(as_dense(given) != 0, masks)
+    expected = csr_array(masks, dtype=float)
+    if kind is not with_explicit_zeros:
+        np.testing.assert_array_equal(rows.indptr, expected.indptr)
+        np.testing.assert_array_equal(rows.indices, expected.indices)
+        np.testing.assert_array_equal(rows.data, np.ones(masks.sum()))
+    # It is a matrix like any other.
+    rows.check_format(full_check=True)
+    np.testing.assert_array_equal((rows @ np.ones((masks.shape[1], 1)))[:, 0], masks.sum(axis=1))
+    # Whichever way they came, they mean the same.
+    family, theta = Bernoulli(masks.shape[1]), np.linspace(0.2, 0.8, masks.shape[1])
+    coefficients = np.random.default_rng(15).normal(size=(2, len(masks)))
+    np.testing.assert_allclose(
+        family.log_prob(given, theta), family.log_prob(masks, theta), rtol=1e-14
+    )
+    np.testing.assert_allclose(
+        family.score_sums(given, theta, coefficients),
+        family.score_sums(masks, theta, coefficients),
+        rtol=1e-13,
+    )
+
+
+def test_masks_that_are_in_sparse_rows_are_not_copied():
+    rows = csr_array(some_masks(), dtype=float)
+    assert as_sparse(rows) is rows
+    assert as_sparse(as_sparse(some_masks()[:0])).shape == (0, 5)
+
+
+@pytest.mark.parametrize("kind", MASK_KINDS.values(), ids=MASK_KINDS)
+def test_masks_that_were_given_stay_as_they_are(kind):
+    given, before = kind(some_masks()), kind(some_masks())
+    rows = as_sparse(given)
+    if rows is not given:
+        rows.data[:] = 5.0
+    np.testing.assert_array_equal(as_dense(given), as_dense(before))

@@ -52,6 +52,32 @@ def test_many_masks_are_what_one_draw_would_give():
     np.testing.assert_array_equal(masks, expected)
 
 
+EDGES = np.array(
+    [
+        [0.0, 1.0, 0.5, 0.3, 1e-300],
+        [EDGE, 1.0 - EDGE, EDGE / 2.0, 1.0 - EDGE / 2.0, 2.0 * EDGE],
+        [np.nextafter(EDGE, 0), np.nextafter(EDGE, 1), 1.0 - 2.0 * EDGE, 0.0, 0.0],
+        [np.nextafter(1.0 - EDGE, 0), np.nextafter(1.0 - EDGE, 1), np.nextafter(1, 0), 1.0, 0.7],
+    ]
+)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_log_probabilities_of_several_thetas_at_the_edges(sparse, grouped):
+    masks = all_masks(5)
+    inside = np.clip(EDGES, EDGE, 1.0 - EDGE)
+    factors = np.where(masks, inside[:, np.newaxis], 1.0 - inside[:, np.newaxis])
+    expected = np.log(factors).sum(axis=2)
+    family = GroupedBernoulli(np.array([4, 0, 0, 2, 3, 1, 4])) if grouped else Bernoulli(5)
+    given_masks = csr_array(masks, dtype=float) if sparse else masks
+    found = family.log_probs(given_masks, EDGES)
+    assert found.shape == (4, 32)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    single = [family.log_prob(given_masks, theta) for theta in EDGES]
+    np.testing.assert_array_equal(found, single)
+
+
 def test_log_probability_and_score_are_finite_at_the_edges():
     theta = np.array([0.0, 1.0, 0.5])
     masks = all_masks(3)

@@ -1,5 +1,7 @@
 """Bad parameters and bad data: a clear error before any training; good ones do what they say."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +16,10 @@ from sklearn.utils._param_validation import InvalidParameterError
 from randsub import PRSClassifier, PRSRegressor
 from randsub.distributions import Bernoulli
 from randsub.engines import GenericEngine
+from randsub.ensemble.constraints import CONSTRAINTS
+from randsub.ensemble.parts import OPTIMIZERS
 from randsub.losses import CrossEntropy, Huber, SquaredError
-from randsub.optim import ProjectedAdam, ProjectedGradientDescent
+from randsub.optim import LogitAdam, ProjectedAdam, ProjectedGradientDescent
 from randsub.penalties import ExpectedSize, FusedLasso
 
 QUICK = {"n_estimators": 10, "max_iter": 5, "n_batches": 3}
@@ -71,14 +75,14 @@ BAD = {
     "n_generations": [0, 1.5],
     "n_revivals": [-1, 0.5],
     "revival_level": [0.0, 1.0],
-    "baseline": ["optimal", 0],
+    "baseline": ["best", 0],
     "self_normalize": ["yes", 2],
     "validation_fraction": [0.0, 1.0, -0.2, 5],
     "n_iter_no_change": [0, 2.5],
     "tol": [-1.0, None],
     "standardize": ["yes", None],
     "distribution": ["uniform", Bernoulli(4)],
-    "optimizer": ["sgd", ProjectedAdam(-1.0), ProjectedAdam(beta1=1.0)],
+    "optimizer": ["sgd", ProjectedAdam(-1.0), ProjectedAdam(beta1=1.0), LogitAdam(decay=-1.0)],
     "engine": ["turbo", int],
     "n_jobs": ["all", 1.5],
     "random_state": ["seed", -1],
@@ -103,6 +107,35 @@ def test_bad_parameters_are_named_before_any_training(name, value):
     assert (
         name in message or owner in message or "random_state" in message or "RandomState" in message
     )
+
+
+@pytest.mark.parametrize("make", [PRSRegressor, PRSClassifier])
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("baseline", ["optimal", "weighted", "paper", "none"]),
+        ("optimizer", ["adam", "logit_adam", "gradient_descent", ProjectedAdam(0.02, decay=0.5)]),
+    ],
+)
+def test_each_choice_is_another_way_to_learn(make, name, values):
+    X, y = data()
+    found = []
+    for value in values:
+        model = make(KNeighborsClassifier(1) if make is PRSClassifier else KNeighborsRegressor(1))
+        model.set_params(n_estimators=10, max_iter=3, ess_threshold=0.0, random_state=0)
+        model.set_params(learning_rate=0.02, n_batches=3, **{name: value})
+        found.append(model.fit(X, y > 0 if make is PRSClassifier else y).alpha_)
+        assert ((found[-1] >= 0.0) & (found[-1] <= 1.0)).all()
+    for one, other in combinations(found, 2):
+        assert np.abs(one - other).max() > 1e-6
+
+
+def test_every_choice_by_name_is_above():
+    marks = test_each_choice_is_another_way_to_learn.pytestmark
+    values = dict(next(mark for mark in marks if mark.args[0] == "name, values").args[1])
+    assert set(OPTIMIZERS) == {value for value in values["optimizer"] if isinstance(value, str)}
+    [names] = [c for c in CONSTRAINTS["baseline"] if c is not None]
+    assert names.options == set(values["baseline"])
 
 
 @pytest.mark.parametrize("voting", ["majority", None])
@@ -566,7 +599,7 @@ def test_units_of_the_target_do_not_matter():
             "n_generations": st.integers(1, 15),
             "n_revivals": st.integers(0, 2),
             "objective": st.sampled_from(["ensemble", "members"]),
-            "baseline": st.sampled_from(["weighted", "paper", "none", None]),
+            "baseline": st.sampled_from(["optimal", "weighted", "paper", "none", None]),
             "self_normalize": st.booleans(),
             "validation_fraction": st.none() | st.floats(0.01, 0.99),
             "max_samples": st.none() | st.integers(2, 20) | st.floats(0.01, 1.0),

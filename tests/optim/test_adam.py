@@ -6,7 +6,7 @@ import pytest
 from randsub.optim import ProjectedAdam
 
 
-def plain_adam(theta, gradients, lr, beta1, beta2, eps, low=0.0, high=1.0):
+def plain_adam(theta, gradients, lr, beta1, beta2, eps, decay=0.0, low=0.0, high=1.0):
     """Every coordinate on its own, with plain numbers."""
     path = np.empty(gradients.shape)
     for place in np.ndindex(theta.shape):
@@ -17,7 +17,8 @@ def plain_adam(theta, gradients, lr, beta1, beta2, eps, low=0.0, high=1.0):
                 g = 0.0
             m = beta1 * m + (1.0 - beta1) * g
             v = beta2 * v + (1.0 - beta2) * g * g
-            x -= lr * (m / (1.0 - beta1**n)) / ((v / (1.0 - beta2**n)) ** 0.5 + eps)
+            rate = lr / (1.0 + decay * (n - 1))
+            x -= rate * (m / (1.0 - beta1**n)) / ((v / (1.0 - beta2**n)) ** 0.5 + eps)
             x = min(max(x, low), high)
             path[(n - 1, *place)] = x
     return path
@@ -30,6 +31,8 @@ def plain_adam(theta, gradients, lr, beta1, beta2, eps, low=0.0, high=1.0):
         {"learning_rate": 0.1},
         {"learning_rate": 0.05, "beta1": 0.0, "beta2": 0.5, "eps": 1e-2},
         {"learning_rate": 0.2, "beta1": 0.8, "beta2": 0.9, "eps": 0.1},
+        {"learning_rate": 0.2, "decay": 0.03},
+        {"learning_rate": 0.9, "beta1": 0.5, "beta2": 0.9, "decay": 1.0},
     ],
 )
 @pytest.mark.parametrize("low", [0.0, 0.05])
@@ -80,6 +83,7 @@ def test_defaults_are_those_of_the_paper():
         "beta1": 0.9,
         "beta2": 0.999,
         "eps": 1e-8,
+        "decay": 0.0,
     }
 
 
@@ -96,3 +100,43 @@ def test_a_memory_that_does_not_fade_is_refused(name, value):
 def test_an_eps_that_is_none_is_refused(eps):
     with pytest.raises(ValueError, match="ProjectedAdam needs a finite eps > 0, got"):
         ProjectedAdam(eps=eps).check()
+
+
+def test_a_rate_that_falls_is_the_same_rate_at_the_first_step():
+    theta, gradient = np.full((1, 3), 0.5), np.array([[1.0, -2.0, 0.3]])
+    moved = [
+        optimizer.update(gradient, optimizer.init(theta), theta, lambda at: at)[0]
+        for optimizer in (ProjectedAdam(0.01), ProjectedAdam(0.01, decay=7.0))
+    ]
+    np.testing.assert_array_equal(*moved)
+
+
+def test_steps_along_a_constant_gradient_are_the_rate_of_each_step():
+    # Both moments of a constant gradient are its own, so Adam steps by the rate alone.
+    optimizer = ProjectedAdam(0.01, decay=0.5)
+    theta, state = np.full((1, 1), 0.9), None
+    path = [theta]
+    for _ in range(6):
+        state = optimizer.init(theta) if state is None else state
+        theta, state = optimizer.update(np.ones((1, 1)), state, theta, lambda at: at)
+        path.append(theta)
+    expected = -0.01 / (1.0 + 0.5 * np.arange(6))
+    np.testing.assert_allclose(np.diff(np.ravel(path)), expected, rtol=1e-7)
+
+
+def test_a_task_that_was_restarted_has_its_first_rate_again():
+    optimizer = ProjectedAdam(0.01, decay=1.0)
+    theta = np.full((2, 1), 0.9)
+    state = optimizer.init(theta)
+    for _ in range(9):
+        theta, state = optimizer.update(np.ones((2, 1)), state, theta, lambda at: at)
+    state = optimizer.restart(state, theta, np.array([False, True]))
+    moved, state = optimizer.update(np.ones((2, 1)), state, theta, lambda at: at)
+    np.testing.assert_allclose(theta - moved, [[0.01 / 10.0], [0.01]], rtol=1e-6)
+    np.testing.assert_array_equal(state.steps, [10, 1])
+
+
+@pytest.mark.parametrize("decay", [-1e-3, np.nan, np.inf, "slow", None])
+def test_a_decay_that_is_none_is_refused(decay):
+    with pytest.raises(ValueError, match=f"ProjectedAdam needs a finite decay >= 0, got {decay!r}"):
+        ProjectedAdam(decay=decay).check()

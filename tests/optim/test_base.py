@@ -10,11 +10,14 @@ from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 from randsub.distributions import Bernoulli
-from randsub.optim import Optimizer, ProjectedAdam, ProjectedGradientDescent
+from randsub.optim import LogitAdam, Optimizer, ProjectedAdam, ProjectedGradientDescent
 from randsub.optim.base import projected
 
 OPTIMIZERS = {
     "adam": ProjectedAdam(learning_rate=0.05),
+    "adam that slows down": ProjectedAdam(learning_rate=0.05, decay=0.01),
+    # The slope in log-odds vanishes towards the edges: a short memory does not mind.
+    "logit": LogitAdam(learning_rate=0.125, beta2=0.9, decay=0.01),
     "descent": ProjectedGradientDescent(learning_rate=0.05),
 }
 every_optimizer = pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS.keys())
@@ -127,7 +130,7 @@ def test_the_minimum_of_a_quadratic_in_the_box_is_found(optimizer, floor):
     project = Bernoulli(M, floor=floor).project
     curvature = np.array([[0.5, 1.0, 2.0, 4.0, 1.0], [3.0, 1.0, 0.7, 2.0, 1.0]])
     center = np.array([[0.3, -0.4, 1.7, 0.9, 0.0], [0.02, 0.6, 1.0, -2.0, 0.45]])
-    optimizer = clone(optimizer).set_params(learning_rate=0.02)
+    optimizer = clone(optimizer).set_params(learning_rate=0.4 * optimizer.learning_rate)
     theta = np.full(center.shape, 0.5)
     state = optimizer.init(theta)
     for _ in range(1500):

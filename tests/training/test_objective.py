@@ -120,7 +120,7 @@ def test_an_epoch_descends_the_exact_gradient(kind, n_tasks, objective_name, pen
 
 
 @pytest.mark.parametrize("self_normalize", [True, False])
-@pytest.mark.parametrize("baseline", ["weighted", "paper", "none"])
+@pytest.mark.parametrize("baseline", ["optimal", "weighted", "paper", "none"])
 def test_baselines_and_normalisations_agree_where_nothing_is_random(
     baseline, self_normalize
 ) -> None:
@@ -133,7 +133,12 @@ def test_baselines_and_normalisations_agree_where_nothing_is_random(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"baseline": "paper"}, {"baseline": "none"}, {"self_normalize": False}],
+    [
+        {"baseline": "optimal"},
+        {"baseline": "paper"},
+        {"baseline": "none"},
+        {"self_normalize": False},
+    ],
     ids=str,
 )
 def test_baselines_and_normalisations_reach_the_gradient(changes) -> None:

@@ -261,7 +261,8 @@ def _sum_task(
     with one_thread():
         for model, columns in zip(models, features, strict=True):
             answer = None
-            if len(columns):
+            # Users may put members of their own among ours; those for other columns say so.
+            if len(columns) and getattr(model, "n_features_in_", None) == len(columns):
                 answer = engine.ask(model, take_columns(X, columns))
             if answer is None or not np.isfinite(answer).all():
                 answer = predict_one(engine.learner, model, X, columns)

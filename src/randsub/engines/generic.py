@@ -48,7 +48,8 @@ class GenericEngine(Engine):
         checks = self._checking_once(X_train, X_query)
         for t, (mask, seed) in enumerate(zip(masks, seeds, strict=True)):
             columns = np.flatnonzero(mask)
-            with next(checks):
+            # A constant model, on no columns, says nothing about the base model's parameters.
+            with next(checks) if len(columns) else nullcontext():
                 model = self._fit_one(X_train, y_train, columns, seed, sample_weight, fit_params)
                 predictions[t] = predict_one(self.learner, model, X_query, columns)
         return predictions
@@ -67,7 +68,8 @@ class GenericEngine(Engine):
         checks = self._checking_once(X)
         for mask, seed in zip(masks, seeds, strict=True):
             columns = np.flatnonzero(mask)
-            with next(checks):
+            # A constant model, on no columns, says nothing about the base model's parameters.
+            with next(checks) if len(columns) else nullcontext():
                 models.append(self._fit_one(X, y, columns, seed, sample_weight, fit_params))
         return models
 

@@ -94,6 +94,11 @@ SUPPORTED: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
+def _is_supported(machine: Any) -> bool:
+    params = machine.get_params(deep=False)
+    return all(name in SUPPORTED and SUPPORTED[name](value) for name, value in params.items())
+
+
 @dataclass(frozen=True)
 class _Problem:
     """The training rows of all masks: classes end to end, rows without weight left out.
@@ -121,9 +126,8 @@ class KernelEngine(CompiledEngine):
         """Any C, epsilon, gamma, tol, class and sample weights; no limit of steps, no NaN."""
         if type(estimator) not in (SVC, SVR):
             return False
-        params = estimator.get_params(deep=False)
         return (
-            all(name in SUPPORTED and SUPPORTED[name](value) for name, value in params.items())
+            _is_supported(estimator)
             and is_dense_numeric(X)
             and X.shape[0] <= MOST_ROWS
             and _is_moderate(_array(X))
@@ -153,6 +157,9 @@ class KernelEngine(CompiledEngine):
         """Kernels with the model's support vectors, and its coefficients."""
         learner = self.learner
         if type(model) is not type(learner.estimator) or not is_dense_numeric(X):
+            return None
+        # A member that a user has put in place of ours may have another kernel.
+        if not (_is_supported(model) and isinstance(model.support_vectors_, np.ndarray)):
             return None
         kernel = _kernel(model, lines(X).T)
         if learner.classes is None:

@@ -57,13 +57,18 @@ class NeighborsEngine(CompiledEngine):
 
     def ask(self, model: Any, X: Table) -> FloatArray | None:
         """Search the rows that the model keeps."""
-        rows, learner = getattr(model, "_fit_X", None), self.learner
-        if type(model) is not type(learner.estimator) or not is_dense_numeric(X):
+        rows, learner, ours = getattr(model, "_fit_X", None), self.learner, self.learner.estimator
+        if type(model) is not type(ours) or not self.is_usable_for(model, X, None, None):
+            return None
+        # A member that a user has changed or replaced may look for other neighbours.
+        if (model.n_neighbors, model.weights) != (ours.n_neighbors, ours.weights):
             return None
         if not isinstance(rows, np.ndarray) or rows.shape[0] < model.n_neighbors:
             return None
         targets = model._y
         if learner.classes is not None:
+            if not np.isin(model.classes_, learner.classes).all():
+                return None
             targets = np.searchsorted(learner.classes, model.classes_)[targets]
         everything = np.ones((1, X.shape[1]), dtype=bool)
         return self._predict(lines(rows), targets, everything, lines(X), np.zeros(1, int), None)[0]
