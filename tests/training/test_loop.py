@@ -6,11 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from randsub._typing import FloatArray
 from randsub.distributions import GroupedBernoulli
 from randsub.exceptions import BaseModelError, NoFeatureLeftWarning
 from randsub.optim import AdamState, ProjectedAdam
 from randsub.penalties import ExpectedSize, RowGroups
 from randsub.training import Problem, Settings, TrainingState, train
+from randsub.training.loop import LEAST_ESS, MOST_HALVINGS, WIDE, _within_reach
 from randsub.training.state import Due, EpochRecord
 from tiny_world import (
     FormulaEngine,
@@ -448,3 +450,34 @@ def test_a_base_model_that_fails_at_once_fails_at_epoch_0() -> None:
     engine_of(problem).before_answer = fail
     with pytest.raises(BaseModelError, match=r"at epoch 0 .*\[1, 3\]"):
         begin(problem, make_settings())
+
+
+# -- steps that the weights cannot bear ----------------------------------------------------------
+
+
+def reached(n_features: int) -> tuple[FloatArray, float]:
+    """How much of a step towards the first mask of a batch is taken, and what it leaves."""
+    problem = make_problem(nothing, target=zero, n_features=n_features)
+    settings = make_settings()
+    state = begin(problem, settings, 0.1)
+    round_ = state.rounds[0][0]
+    towards = np.where(round_.masks.toarray()[0] != 0.0, 0.01, -0.01)
+    moved = _within_reach(problem, settings, [round_], state.theta, state.theta + towards)
+    return (moved - state.theta)[0] / towards, round_.ess(problem.distribution, moved[0])
+
+
+def test_a_step_of_many_features_leaves_an_effective_sample() -> None:
+    share, ess = reached(WIDE)
+    assert ess >= LEAST_ESS * 20
+    # Shortened, not turned, and no more than it takes.
+    np.testing.assert_allclose(share, share[0], rtol=1e-9)
+    halvings = -np.log2(share[0])
+    np.testing.assert_allclose(halvings, round(halvings), atol=1e-9)
+    assert 1 <= round(halvings) <= MOST_HALVINGS
+    assert ess < 0.9 * 20
+
+
+def test_a_step_of_fewer_features_is_taken_as_it_is() -> None:
+    share, ess = reached(WIDE - 1)
+    np.testing.assert_allclose(share, 1.0, rtol=1e-9)
+    assert ess < LEAST_ESS * 20

@@ -18,8 +18,7 @@ class SubsetDistribution(ABC):
 
     A family of one's own needs ``n_parameters``, ``n_columns`` and the five abstract methods;
     :meth:`log_probs` and :meth:`score_sums` have defaults in terms of :meth:`log_prob` and
-    :meth:`score` that a family may replace by something faster, and :meth:`distance` one that
-    sets no limit to a step.
+    :meth:`score` that a family may replace by something faster.
     """
 
     n_parameters: int
@@ -67,14 +66,6 @@ class SubsetDistribution(ABC):
     def expected_size(self, theta: FloatArray) -> float:
         """Expected number of columns in a subset, where theta holds marginal probabilities."""
         return float(theta[self.column_parameters()].sum())
-
-    def distance(self, theta: FloatArray, other: FloatArray) -> float:
-        """How far apart two laws are: about the variance of the log weights between them.
-
-        That is twice the Kullback-Leibler divergence, for small steps. A family that does not say
-        is taken to be near.
-        """
-        return 0.0
 
     def score_sums(
         self, masks: Masks, theta: FloatArray, coefficients: FloatArray

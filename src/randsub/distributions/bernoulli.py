@@ -65,10 +65,6 @@ class IndependentBernoulli(SubsetDistribution):
         # np.clip takes four times as long to find out what is asked of it.
         return np.minimum(np.maximum(theta, self.floor), 1.0 - self.floor)
 
-    def distance(self, theta: FloatArray, other: FloatArray) -> float:
-        """``sum (difference ** 2 / variance)``, with the larger variance of the two."""
-        return float(_distance(theta, other))
-
     def score_sums(
         self, masks: Masks, theta: FloatArray, coefficients: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
@@ -141,18 +137,6 @@ class GroupedBernoulli(IndependentBernoulli):
             f"GroupedBernoulli(n_groups={self.n_parameters}, n_columns={self.n_columns}, "
             f"floor={self.floor})"
         )
-
-
-@compiled()
-def _distance(theta, other):  # type: ignore[no-untyped-def]
-    """Sum over parameters of the squared difference in units of a bound of the variance."""
-    total = 0.0
-    for j in range(len(theta)):
-        gap = other[j] - theta[j]
-        if gap != 0.0:
-            # Nothing divides by zero where a probability leaves 0 or reaches 1.
-            total += gap * gap / (max(theta[j], other[j]) * (1.0 - min(theta[j], other[j])))
-    return total
 
 
 @compiled()

@@ -32,7 +32,8 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         Number of models: in the final ensemble, and in each batch during training.
     alpha_init : "auto", float or array-like, default="auto"
         Selection probabilities at the start; "auto" is ``min(0.5, 5 / n_estimators)``, so that
-        each feature is seen by about five models.
+        each feature is seen by about five models, but with more than 4,000 features no more than
+        what lets a model see about 200 of them.
     loss : {"auto", "cross_entropy", "squared_error"} or Loss, default="auto"
         What is minimised; "auto" is the cross-entropy. The squared error of
         the shares of votes or of the probabilities is the Brier score.

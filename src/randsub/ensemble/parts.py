@@ -31,6 +31,8 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
     "logit_adam": LogitAdam,
     "gradient_descent": ProjectedGradientDescent,
 }
+# With thousands of features, models that see five percent of them cost more and tell less.
+LARGEST_FIRST_SUBSET = 200
 # In the order in which they are tried; the last one takes anything.
 ENGINES: Mapping[str, type[Engine]] = {
     "neighbors": NeighborsEngine,
@@ -98,7 +100,7 @@ def initial_theta(
 ) -> FloatArray:
     """Where alpha starts, shape (1, n_parameters)."""
     if isinstance(alpha_init, str):
-        alpha_init = min(0.5, 5.0 / n_masks)
+        alpha_init = min(0.5, 5.0 / n_masks, LARGEST_FIRST_SUBSET / n_parameters)
     try:
         theta = np.asarray(alpha_init, dtype=float)
     except ValueError:

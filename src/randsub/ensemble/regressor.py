@@ -26,7 +26,8 @@ class PRSRegressor(RegressorMixin, BasePRS):
         Number of models: in the final ensemble, and in each batch during training.
     alpha_init : "auto", float or array-like, default="auto"
         Selection probabilities at the start; "auto" is ``min(0.5, 5 / n_estimators)``, so that
-        each feature is seen by about five models.
+        each feature is seen by about five models, but with more than 4,000 features no more than
+        what lets a model see about 200 of them.
     loss : {"auto", "squared_error", "huber", "poisson"} or Loss, default="auto"
         What is minimised; "auto" is the squared error. Targets are centred and scaled by
         their mean and deviation first (divided by their mean for "poisson"), so that penalties

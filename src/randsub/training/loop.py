@@ -22,9 +22,11 @@ from randsub.training.refresh import WAYS, fresh
 from randsub.training.rounds import Plan, Round, carry_out
 from randsub.training.state import Due, EpochRecord, TrainingState
 
-# Largest distance between the laws before and after a step. About the variance of the log weights
-# that one step brings; a dozen such steps in one direction leave no effective sample.
-LONGEST_STEP = 0.05
+# From so many features on, a step is looked at before it is taken.
+WIDE = 1000
+# Share of the masks that such a step must leave effective, and how often it is halved for that.
+LEAST_ESS = 0.5
+MOST_HALVINGS = 8
 
 
 def start(
@@ -243,34 +245,44 @@ def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> Trai
     """One step of the optimiser for each batch."""
     theta, memory = state.theta, state.optimizer
     for batch in range(settings.n_batches):
+        rounds = [of_task[batch] for of_task in state.rounds]
         gradient = np.empty_like(theta)
-        for task, rounds in enumerate(state.rounds):
-            gradient[task] = _round_gradient(problem, settings, rounds[batch], theta[task])
+        for task, round_ in enumerate(rounds):
+            gradient[task] = _round_gradient(problem, settings, round_, theta[task])
         if problem.n_tasks > 1:
             gradient /= problem.n_tasks
         if problem.penalty is not None:
             gradient += problem.penalty.gradient(theta)
         # A feature that no mask holds is not touched by data it has not met.
-        for task, rounds in enumerate(state.rounds):
-            gradient[task, rounds[batch].absent] = 0.0
+        for task, round_ in enumerate(rounds):
+            gradient[task, round_.absent] = 0.0
         moved, memory = problem.optimizer.update(
             gradient, memory, theta, problem.distribution.project
         )
-        theta = _within_reach(problem, theta, moved)
+        theta = _within_reach(problem, settings, rounds, theta, moved)
     return replace(state, theta=theta, optimizer=memory)
 
 
-def _within_reach(problem: Problem, theta: FloatArray, moved: FloatArray) -> FloatArray:
-    """The step, shortened where the weights of the models would not bear it.
+def _within_reach(
+    problem: Problem,
+    settings: Settings,
+    rounds: Sequence[Round],
+    theta: FloatArray,
+    moved: FloatArray,
+) -> FloatArray:
+    """The step, shortened where the models that it came from would not bear it.
 
-    With many thousands of features, steps that are small for each of them make a law of subsets
-    under which no mask of the next batch would have been likely.
+    With thousands of features, steps that are small for each of them lead to a law under which none
+    of the batch's masks is likely, and the next gradients would rest on a model or two.
     """
-    for task in range(problem.n_tasks):
-        distance = problem.distribution.distance(theta[task], moved[task])
-        if distance > LONGEST_STEP:
-            share = np.sqrt(LONGEST_STEP / distance)
-            moved[task] = theta[task] + share * (moved[task] - theta[task])
+    if problem.distribution.n_parameters < WIDE:
+        return moved
+    least = LEAST_ESS * settings.n_masks
+    for task, round_ in enumerate(rounds):
+        for _ in range(MOST_HALVINGS):
+            if round_.ess(problem.distribution, moved[task]) >= least:
+                break
+            moved[task] = (theta[task] + moved[task]) / 2.0
     return moved
 
 
