@@ -14,47 +14,22 @@ import time
 from typing import Any
 
 import numpy as np
+from defaults.settings import BASES, N_TEST, N_TRAIN, N_VAL, PAPER, PROBLEMS
 from plain import plain_prs
 from sklearn.metrics import average_precision_score
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import SVC, SVR
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from randsub import PRSClassifier, PRSRegressor
-from randsub.datasets import make_checkerboard, make_friedman, make_hypercube, make_linear
-
-PROBLEMS = {
-    "checkerboard": make_checkerboard,
-    "friedman": make_friedman,
-    "hypercube": make_hypercube,
-    "linear": make_linear,
-}
-BASES = {
-    "knn": (KNeighborsRegressor(), KNeighborsClassifier()),
-    "tree": (DecisionTreeRegressor(), DecisionTreeClassifier()),
-    "svm": (SVR(), SVC()),
-}
-PAPER: dict[str, Any] = {
-    "n_estimators": 100,
-    "max_iter": 3000,
-    "learning_rate": 1e-3,
-    "n_batches": 10,
-    "ess_threshold": 0.9,
-    "refresh": "fresh",
-    "n_revivals": 0,
-    "n_iter_no_change": None,
-}
-N_TRAIN, N_VAL, N_TEST = 300, 100, 1000
 
 
 def model_for(base: str, y: Any, seed: int, jobs: int, settings: dict[str, Any]) -> Any:
-    """The ensemble; the paper's settings come with hard votes."""
+    """The ensemble for a problem; no settings, default settings."""
     regressor, classifier = BASES[base]
-    if y.dtype.kind == "f":
-        return PRSRegressor(regressor, n_jobs=jobs, random_state=seed, **settings)
-    voting = "hard" if settings else "auto"
-    return PRSClassifier(classifier, n_jobs=jobs, random_state=seed, voting=voting, **settings)
+    common = {"n_jobs": jobs, "random_state": seed}
+    if y.dtype.kind != "f":
+        return PRSClassifier(classifier, **common, **settings)
+    settings = {name: value for name, value in settings.items() if name != "voting"}
+    return PRSRegressor(regressor, **common, **settings)
 
 
 def main() -> None:

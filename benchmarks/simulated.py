@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from paper_scale import BASES, PAPER, model_for
+from defaults.settings import BASES, PAPER
+from paper_scale import model_for
 from sklearn.metrics import average_precision_score
 
 # Mean score and mean AUPR (comparison with RF and GBDT on the simulated problems).

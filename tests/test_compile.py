@@ -77,3 +77,33 @@ def test_compiled_functions_divide_like_numpy() -> None:
     with when_compiling(lambda: told.append(1)):
         divide(1.0, 2.0)
     assert told == []
+
+
+def test_without_a_folder_to_write_to_it_is_compiled_all_the_same(tmp_path, monkeypatch) -> None:
+    def refuse(self: object, function: object) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr("numba.core.caching.FunctionCache.__init__", refuse)
+
+    @compiled()
+    def triple(x):
+        return 3 * x
+
+    assert triple(2) == 6
+
+
+def test_what_was_compiled_from_earlier_sources_is_removed(tmp_path) -> None:
+    call = "import own; print(own.double(3, (0,)))"
+    assert run(tmp_path, call) == "7"
+    first = {path.name for path in (tmp_path / "__pycache__").glob("*.nb?")}
+    assert len(first) == 2
+    # Another line, another age, another result.
+    source = (tmp_path / "own.py").read_text()
+    (tmp_path / "own.py").write_text("# moved\n" + source.replace("x * 2", "x * 4"))
+    os.utime(tmp_path / "own.py", (1.1e9, 1.1e9))
+    (tmp_path / "__pycache__" / "own.double_too-7.py311.1.nbc").touch()
+    assert run(tmp_path, call) == "13"
+    second = {path.name for path in (tmp_path / "__pycache__").glob("*.nb?")}
+    assert len(second) == 3
+    assert not first & second
+    assert "own.double_too-7.py311.1.nbc" in second

@@ -6,6 +6,25 @@ that a change of the defaults does not change the study.
 
 from typing import Any
 
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from randsub.datasets import make_checkerboard, make_friedman, make_hypercube, make_linear
+
+PROBLEMS = {
+    "checkerboard": make_checkerboard,
+    "friedman": make_friedman,
+    "hypercube": make_hypercube,
+    "linear": make_linear,
+}
+BASES = {
+    "knn": (KNeighborsRegressor(), KNeighborsClassifier()),
+    "tree": (DecisionTreeRegressor(), DecisionTreeClassifier()),
+    "svm": (SVR(), SVC()),
+}
+N_TRAIN, N_VAL, N_TEST = 300, 100, 1000
+
 PAPER: dict[str, Any] = {
     "n_estimators": 100,
     "max_iter": 3000,

@@ -20,31 +20,15 @@ from typing import Any
 
 import joblib
 import numpy as np
-from settings import SETTINGS, STAGES
+from settings import BASES, N_TEST, N_TRAIN, N_VAL, PROBLEMS, SETTINGS, STAGES
 from sklearn.metrics import average_precision_score
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import SVC, SVR
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import randsub.ensemble.base
 from randsub import PRSClassifier, PRSRegressor
-from randsub.datasets import make_checkerboard, make_friedman, make_hypercube, make_linear
 from randsub.training import Callback, TrainingState, train
 
 RESULTS = Path(__file__).parent / "results.csv"
 FIELDS = ["setting", "base", "problem", "seed", "score", "aupr", "models", "epochs", "seconds"]
-PROBLEMS = {
-    "checkerboard": make_checkerboard,
-    "friedman": make_friedman,
-    "hypercube": make_hypercube,
-    "linear": make_linear,
-}
-BASES = {
-    "knn": (KNeighborsRegressor(), KNeighborsClassifier()),
-    "tree": (DecisionTreeRegressor(), DecisionTreeClassifier()),
-    "svm": (SVR(), SVC()),
-}
-N_TRAIN, N_VAL, N_TEST = 300, 100, 1000
 
 
 class MovingAverage(Callback):

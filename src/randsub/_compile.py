@@ -7,9 +7,11 @@ and what is in it is told apart by the sources of a whole folder, not of one fil
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,21 @@ class _NamedByContent(IndexDataCacheFile):
         name = self._index_name.removesuffix(".nbi") + f".{digest}.nbc"
         self._save_data(name, data)
         variants = self._load_index()
+        if not variants:
+            self._remove_outdated(keep=name)
         variants[key] = name
         self._save_index(variants)
+
+    def _remove_outdated(self, keep: str) -> None:
+        """Remove what was compiled from earlier sources of the same function.
+
+        Names are ``module.function-line.python.``; the line may have changed.
+        """
+        stem, python = self._index_name.removesuffix(".nbi").rsplit("-", 1)
+        python = python.split(".", 1)[1]
+        for path in Path(self._cache_path).glob(f"{escape(stem)}-*.{escape(python)}.*"):
+            if path.name != keep and re.fullmatch(r"\d+\..*", path.name[len(stem) + 1 :]):
+                path.unlink(missing_ok=True)
 
 
 @lru_cache
@@ -53,9 +68,13 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        made = nb.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
+        options.update(nogil=True, error_model="numpy")
+        try:
+            made = nb.njit(cache=True, **options)(function)
+        except RuntimeError:
+            # No folder that Numba could write to: compiled anew in each process.
+            return nb.njit(**options)(function)
         numbered = getattr(made._cache, "_cache_file", None)
-        # Where Numba may not cache (no folder that it can write to) there is nothing to name.
         if isinstance(numbered, IndexDataCacheFile):
             numbered.__class__ = _NamedByContent
             stamps = _stamps(Path(function.__code__.co_filename).parent)

@@ -539,3 +539,15 @@ def test_each_kernel_is_compiled_for_one_signature():
     for module in (smo, support):
         for function in vars(module).values():
             assert len(getattr(function, "signatures", [0])) <= 1, function
+
+
+def test_a_tie_between_two_classes_goes_where_scikit_learn_sends_it() -> None:
+    X, y, middle = np.array([[-1.0], [1.0]]), np.array([0, 1]), np.zeros((1, 1))
+    machine = SVC(kernel="linear")
+    engine = KernelEngine(Learner(machine, np.array([0, 1]), "hard"))
+    (model,) = engine.fit_many(X, y, np.ones((1, 1), dtype=bool), np.zeros(1, dtype=int))
+    assert model.decision_function(middle) == 0.0
+    expected = np.eye(2)[model.predict(middle)]
+    np.testing.assert_array_equal(engine.ask(model, middle), expected)
+    found = engine.predict_many(X, y, np.ones((1, 1), dtype=bool), middle, np.zeros(1, dtype=int))
+    np.testing.assert_array_equal(found[0], expected)

@@ -216,3 +216,32 @@ def test_equal_masks_are_trained_once(monkeypatch):
     np.testing.assert_array_equal(found[0], found[2])
     np.testing.assert_array_equal(found[1], found[4])
     np.testing.assert_allclose(found[3], X[:, 0].mean())
+
+
+def test_rows_either_side_of_a_rounded_distance():
+    """Keys whose rounded squares differ while their distances hardly do, for all row numbers."""
+    rng = np.random.default_rng(5)
+    n, wrong = 512, 0
+    for _ in range(40):
+        X = np.full((n, 1), 50.0)
+        # Two rivals, in the first and the last row, at distances that differ by a relative 1e-8.
+        radius = rng.uniform(0.5, 2.0)
+        X[0], X[n - 1] = radius * (1.0 + 1e-8), -radius
+        X_query = np.linspace(-2e-9, 1e-9, 60)[:, np.newaxis]
+        y = np.arange(float(n))
+        ours, _ = answers(KNeighborsRegressor(1), X, y, np.ones((1, 1), dtype=bool), X_query)
+        exact = np.where(np.abs(X[0] - X_query) < np.abs(X[n - 1] - X_query), 0.0, n - 1.0)
+        wrong += int((ours[0] != exact).sum())
+    assert wrong == 0
+
+
+def test_huge_columns_do_not_spoil_masks_without_them():
+    rng = np.random.default_rng(6)
+    X = np.column_stack([rng.normal(size=40), 1e300 * rng.normal(size=40)])
+    y = rng.normal(size=40)
+    engine = NeighborsEngine(Learner(KNeighborsRegressor(3)))
+    both = np.eye(2, dtype=bool)
+    together = engine.predict_many(X, y, both, X[:9], np.arange(2))
+    for t in range(2):
+        alone = engine.predict_many(X, y, both[[t]], X[:9], np.arange(1))
+        np.testing.assert_array_equal(alone[0], together[t])

@@ -18,6 +18,7 @@ from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, TreeEngine
 from randsub.engines.tree import _order
 from randsub.ensemble.parts import choose_engine
+from randsub.exceptions import BaseModelError
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
 
@@ -364,3 +365,21 @@ def _spy(seen):
             return super().fit(X, y)
 
     return Spy()
+
+
+@pytest.mark.parametrize("strange", [np.nan, -np.inf])
+def test_queries_that_are_no_numbers_are_for_scikit_learn(strange):
+    """Only models that look at them are affected, and these answer as scikit-learn's do."""
+    rng = np.random.default_rng(7)
+    X, X_query = rng.normal(size=(60, 3)), rng.normal(size=(20, 3))
+    X_query[::2, 0] = strange
+    masks = np.array([[1, 1, 0], [0, 1, 1]], dtype=bool)
+    estimator = DecisionTreeRegressor(max_depth=2, min_samples_leaf=9)
+    if np.isnan(strange):
+        ours, theirs = answers(estimator, X, X[:, 0] + X[:, 1], masks, X_query)
+        np.testing.assert_allclose(ours, theirs)
+        return
+    with pytest.raises(BaseModelError, match="infinity"):
+        answers(estimator, X, X[:, 0] + X[:, 1], masks, X_query)
+    ours, theirs = answers(estimator, X, X[:, 0] + X[:, 1], masks[1:], X_query)
+    np.testing.assert_allclose(ours, theirs)

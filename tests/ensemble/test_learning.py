@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.exceptions import InterruptedFitWarning
+from randsub.gradients import score_gradient
 
 QUICK = {"n_estimators": 50, "max_iter": 80, "learning_rate": 0.01, "random_state": 0}
 
@@ -81,7 +82,7 @@ class Interrupting(KNeighborsRegressor):
 def test_ctrl_c_keeps_the_best_so_far(friedman):
     X, y, _ = friedman
     Interrupting.fits, Interrupting.at = 0, 3000
-    model = PRSRegressor(Interrupting(), **QUICK)
+    model = PRSRegressor(Interrupting(), n_revivals=0, **QUICK)
     with pytest.warns(InterruptedFitWarning, match=r"interrupted after epoch \d+ of 80"):
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
@@ -91,7 +92,7 @@ def test_ctrl_c_keeps_the_best_so_far(friedman):
     # Up to there it is the run that would have been.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        whole = PRSRegressor(KNeighborsRegressor(), engine="generic", **QUICK)
+        whole = PRSRegressor(KNeighborsRegressor(), engine="generic", n_revivals=0, **QUICK)
         whole.set_params(max_iter=model.n_iter_)
         np.testing.assert_array_equal(whole.fit(X, y).alpha_, model.alpha_)
 
@@ -101,3 +102,50 @@ def test_ctrl_c_before_there_is_anything_to_keep(friedman):
     Interrupting.fits, Interrupting.at = 0, 10
     with pytest.raises(KeyboardInterrupt):
         PRSRegressor(Interrupting(), **QUICK).fit(X, y)
+
+
+def test_ctrl_c_inside_a_compiled_function_keeps_the_best_so_far(friedman, monkeypatch):
+    """Numba turns it into a SystemError when it comes while an array is handed back."""
+    X, y, _ = friedman
+    calls = iter(range(1000))
+
+    def interrupted(*args):
+        if next(calls) == 150:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as signal:
+                raise SystemError("returned a result with an exception set") from signal
+        return score_gradient(*args)
+
+    monkeypatch.setattr("randsub.training.loop.score_gradient", interrupted)
+    with pytest.warns(InterruptedFitWarning, match="interrupted after epoch"):
+        model = PRSRegressor(KNeighborsRegressor(), **QUICK).fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_other_system_errors_are_not_taken_for_ctrl_c(friedman, monkeypatch):
+    X, y, _ = friedman
+
+    def broken(*args):
+        raise SystemError("something else")
+
+    monkeypatch.setattr("randsub.training.loop.score_gradient", broken)
+    with pytest.raises(SystemError, match="something else"):
+        PRSRegressor(KNeighborsRegressor(), **QUICK).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        KNeighborsRegressor(leaf_size=0),
+        KNeighborsRegressor(n_jobs="x"),
+        DecisionTreeRegressor(min_impurity_decrease="a"),
+        DecisionTreeRegressor(criterion=["x"]),
+        SVR(C=-1.0),
+    ],
+)
+def test_bad_parameters_of_the_base_model_are_told_before_any_work(friedman, base):
+    X, y, _ = friedman
+    with pytest.raises(ValueError, match=r"The '.*' parameter of .* must be"):
+        PRSRegressor(base, **QUICK).fit(X, y)

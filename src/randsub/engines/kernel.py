@@ -272,8 +272,8 @@ def _pair_votes(model: Any, kernel: FloatArray) -> FloatArray:
     n_classes = len(model.classes_)
     votes = np.zeros((len(kernel), n_classes))
     if n_classes == 2:
-        # Here, and only here, scikit-learn counts decisions above 0 for the second class.
-        second = (kernel @ model.dual_coef_[0] + model.intercept_[0]) > 0.0
+        # Here, and only here, scikit-learn turns the sign: from 0 on it is the second class.
+        second = (kernel @ model.dual_coef_[0] + model.intercept_[0]) >= 0.0
         return np.column_stack([~second, second]).astype(float)
     ends = np.cumsum(model.n_support_)
     of_class = [slice(end - n, end) for end, n in zip(ends, model.n_support_, strict=True)]

@@ -224,17 +224,18 @@ def search(columns, query, mine, numbers, ks, keys):  # type: ignore[no-untyped-
 
 
 @compiled()
-def search_exactly(columns, query, mine, i, gaps, rows, squares):  # type: ignore[no-untyped-def]
+def search_exactly(columns, query, mine, i, scale, gaps, rows, squares):  # type: ignore[no-untyped-def]
     """The nearest rows of query i, as many as ``rows`` has room for, nearest first.
 
-    Of rows at the same distance the first ones. ``gaps`` (n_rows,) is room to work in.
+    Of rows at the same distance the first ones. ``scale`` is a power of two that keeps squares
+    from overflowing; ``gaps`` (n_rows,) is room to work in.
     """
     k, n_rows = len(rows), columns.shape[1]
     gaps[:] = 0.0
     for j in mine:
         line, value = columns[j], query[j, i]
         for row in range(n_rows):
-            gap = line[row] - value
+            gap = line[row] * scale - value * scale
             gaps[row] += gap * gap
     squares[:] = np.inf
     rows[:] = 0
@@ -266,7 +267,7 @@ def is_sure(nearer, farther, error, n_columns, numbers):  # type: ignore[no-unty
     of_sum = (n_columns + 4.0) * UNIT
     of_packing = -2.0 * UNIT * np.float64(numbers[len(numbers) - 1])
     at_most = np.sqrt(np.float64(nearer) * (1.0 + of_packing)) * (1.0 + of_sum) + error
-    at_least = np.sqrt(np.float64(farther)) * (1.0 - of_sum) - error
+    at_least = np.sqrt(np.float64(farther) * (1.0 - of_packing)) * (1.0 - of_sum) - error
     return at_least > at_most
 
 
@@ -336,7 +337,7 @@ def predict_fast(  # type: ignore[no-untyped-def]
                 if by_distance:
                     _measure(columns, query, mine, i, rows, squares)
             else:
-                search_exactly(columns, query, mine, i, gaps, rows, squares)
+                search_exactly(columns, query, mine, i, 1.0, gaps, rows, squares)
             _collect(rows, squares, values, by_distance, mode, out[t, i])
 
 
@@ -348,8 +349,13 @@ def predict_exactly(columns, query, values, begin, held, k, by_distance, mode, o
     squares = np.empty(k)
     for t in range(len(begin) - 1):
         mine = held[begin[t] : begin[t + 1]]
+        largest, scale = 0.0, 1.0
+        for j in mine:
+            largest = max(largest, np.abs(columns[j]).max(), np.abs(query[j]).max())
+        while largest * scale > LARGEST_EXACT:
+            scale /= 2.0
         for i in range(query.shape[1]):
-            search_exactly(columns, query, mine, i, gaps, rows, squares)
+            search_exactly(columns, query, mine, i, scale, gaps, rows, squares)
             _collect(rows, squares, values, by_distance, mode, out[t, i])
 
 

@@ -14,7 +14,6 @@ from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.compiled import CompiledEngine, is_dense_numeric, lines, sparse_rows
 from randsub.engines.nearest import (
     LARGEST,
-    LARGEST_EXACT,
     LARGEST_NETWORK,
     MOST_ROWS,
     PROBABILITIES,
@@ -96,7 +95,6 @@ class NeighborsEngine(CompiledEngine):
         single, asked, largest = in_single_precision(columns, query)
         fits = n_rows <= MOST_ROWS and SMALLEST < largest.max() < LARGEST
         if k > LARGEST_NETWORK or not fits:
-            columns, query = _within_range(columns, query)
             predict_exactly(columns, query, values, begin, held, k, by_distance, mode, out)
             return out
         predict_fast(
@@ -115,12 +113,3 @@ class NeighborsEngine(CompiledEngine):
             out,
         )
         return out
-
-
-def _within_range(columns: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both as they are, or divided by a power of two where squares would overflow."""
-    largest = max(np.abs(columns).max(), np.abs(query).max())
-    if largest < LARGEST_EXACT:
-        return columns, query
-    scale = 2.0 ** -np.ceil(np.log2(largest / LARGEST_EXACT))
-    return columns * scale, query * scale

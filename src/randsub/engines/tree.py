@@ -91,6 +91,7 @@ class TreeEngine(CompiledEngine):
             # Gini is half the variance of a target that is -1 or 1.
             values = 2.0 * values - 1.0
         begin, held = sparse_rows(masks)
+        asked, strange = _finite_single(query)
         out = np.empty((len(masks), query.shape[1], learner.n_outputs))
         grow_and_predict(
             single.ravel(),
@@ -99,15 +100,17 @@ class TreeEngine(CompiledEngine):
             begin,
             held,
             seeds.astype(np.uint64),
-            query.astype(np.float32),
+            asked,
             criterion,
             _limits(tree, len(values), learner.n_outputs),
             out,
         )
         if learner.classes is None:
-            return out + center
-        if learner.voting == "hard":
-            return np.eye(learner.n_outputs)[out.argmax(axis=2)]
+            out += center
+        elif learner.voting == "hard":
+            out = np.eye(learner.n_outputs)[out.argmax(axis=2)]
+        # Where missing values go is for scikit-learn to say; so is what it thinks of huge ones.
+        out[masks[:, strange].any(axis=1)] = np.nan
         return out
 
 
@@ -118,6 +121,15 @@ def _is_limit(value: Any, least: int, *, optional: bool = False) -> bool:
     if isinstance(value, Integral):
         return int(value) >= least
     return not optional and isinstance(value, float) and 0.0 < value < 1.0
+
+
+def _finite_single(query: FloatArray) -> tuple[Any, BoolArray]:
+    """Query rows (M, n) in single precision, and columns with values that are no numbers there."""
+    with np.errstate(over="ignore"):
+        single = query.astype(np.float32)
+    finite = np.isfinite(single)
+    single[~finite] = 0.0
+    return single, np.any(~finite, axis=1)
 
 
 def _order(single: Any) -> Any:

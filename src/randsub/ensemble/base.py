@@ -28,6 +28,7 @@ from randsub.ensemble.constraints import CONSTRAINTS
 from randsub.ensemble.inputs import (
     Samples,
     as_fitted,
+    check_parameters,
     check_samples,
     check_table,
     match_frame,
@@ -208,6 +209,7 @@ class BasePRS(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     ) -> None:
         base = clone(self._base())
         self._check_base(base)
+        check_parameters(base)
         passes_weight, fit_params = self._routed(base, sample_weight, fit_params)
         samples = self._checked(X, y, sample_weight, has_val=X_val is not None)
         try:

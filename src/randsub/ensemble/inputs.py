@@ -169,3 +169,9 @@ def _quotas(sizes: IntArray, n_val: int) -> IntArray:
         # One sample of each class: the first gives it nevertheless.
         quotas[0] = 1
     return quotas
+
+
+def check_parameters(base: Any) -> None:
+    """Let the base model look at its own parameters before anything is trained with them."""
+    if hasattr(base, "_parameter_constraints"):
+        base._validate_params()

@@ -103,8 +103,8 @@ def train(
                 reason = "a callback asked to stop"
                 break
         state = replace(state, stopped=reason)
-    except KeyboardInterrupt:
-        if state.epoch == 0:
+    except (KeyboardInterrupt, SystemError) as error:
+        if state.epoch == 0 or not _is_interruption(error):
             raise
         warnings.warn(
             f"Training was interrupted after epoch {state.epoch} of {settings.max_iter}; the best "
@@ -117,6 +117,15 @@ def train(
         for callback in callbacks:
             callback.on_end(state)
     return state
+
+
+def _is_interruption(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error; inside a compiled function it comes as another one."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _reason_to_stop(problem: Problem, settings: Settings, state: TrainingState) -> str | None:
