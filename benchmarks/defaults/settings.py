@@ -42,7 +42,7 @@ PAPER: dict[str, Any] = {
     "optimizer": "adam",
 }
 
-# Common to all candidates: weights that add up to 1, five batches (so that each model is asked
+# Common to the candidates: weights that add up to 1, five batches (so that each model is asked
 # about a fifth of the rows instead of a tenth), refreshes at an ESS of 0.7, fewer epochs.
 SHORT = {"self_normalize": True, "n_batches": 5, "ess_threshold": 0.7, "max_iter": 800}
 FRESH = {**SHORT, "n_revivals": 1}
@@ -53,6 +53,12 @@ SOFT = {"voting": "auto"}
 CANDIDATES: dict[str, dict[str, Any]] = {
     "fresh, hard": FRESH,
     "fresh, hard, ESS 0.5": {**FRESH, "ess_threshold": 0.5},
+    "fresh, hard, ESS 0.5, 1600 epochs, 2 revivals": {
+        **FRESH,
+        "ess_threshold": 0.5,
+        "max_iter": 1600,
+        "n_revivals": 2,
+    },
     "fresh, hard, ESS 0.4": {**FRESH, "ess_threshold": 0.4},
     "fresh, soft": {**FRESH, **SOFT},
     "fresh, soft, ESS 0.5": {**FRESH, **SOFT, "ess_threshold": 0.5},
@@ -61,7 +67,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "logit, hard": LOGIT,
     "logit, soft": {**LOGIT, **SOFT},
 }
-CENTER = CANDIDATES["fresh, hard, ESS 0.5"]
+CENTER = CANDIDATES["fresh, hard, ESS 0.5, 1600 epochs, 2 revivals"]
 
 # One factor at a time, in the paper's setting.
 OF_THE_PAPER: dict[str, dict[str, Any]] = {
@@ -80,20 +86,16 @@ AROUND: dict[str, dict[str, Any]] = {
     "3 batches": {**CENTER, "n_batches": 3},
     "200 masks": {**CENTER, "n_estimators": 200},
     "50 masks": {**CENTER, "n_estimators": 50},
-    "400 epochs": {**CENTER, "max_iter": 400},
-    "1600 epochs": {**CENTER, "max_iter": 1600},
-    "rate 2.5e-3, 320 epochs": {**CENTER, "learning_rate": 2.5e-3, "max_iter": 320},
+    "rate 5e-3, 320 epochs": {**CENTER, "learning_rate": 5e-3, "max_iter": 320},
     "no revival": {**CENTER, "n_revivals": 0},
-    "2 revivals": {**CENTER, "n_revivals": 2},
-    "revival to 0.01": {**CENTER, "revival_level": 0.01},
-    "revival to 0.05": {**CENTER, "revival_level": 0.05},
-    "window of 3": {**CENTER, "refresh": "window", "n_generations": 3},
+    "revivals to 0.05": {**CENTER, "revival_level": 0.05},
+    "window of 10": {**CENTER, "refresh": "window"},
     "coupled refresh": {**CENTER, "refresh": "coupled"},
     "optimal baseline": {**CENTER, "baseline": "optimal"},
     "patience 100": {**CENTER, "n_iter_no_change": 100},
     "averaged theta": {**CENTER, "averaged": 0.98},
+    "soft votes": {**CENTER, **SOFT},
     "weights over T": {**CENTER, "self_normalize": False},
-    "logit 0.02": {**CENTER, "optimizer": "logit_adam", "learning_rate": 0.02, "n_revivals": 0},
 }
 
 STAGES: dict[str, dict[str, dict[str, Any]]] = {

@@ -420,3 +420,21 @@ def mask_count(task: Task) -> int:
 def test_nobody_answers_for_a_stranger(case, kind, voting) -> None:
     task = make_task(case, kind, voting)
     assert task.engine.ask(DummyRegressor().fit(task.X, np.zeros(N_TRAIN)), task.X_query) is None
+
+
+@every_engine
+@pytest.mark.parametrize("oddity", ["constant column", "few rows", "repeated values"])
+def test_odd_data_gives_what_a_plain_loop_gives(case, kind, voting, oddity) -> None:
+    task = holding(make_task(case, kind, voting))
+    X, y, X_query = task.X.copy(), task.y, task.X_query.copy()
+    if oddity == "constant column":
+        X[:, 3] = X_query[:, 3] = 7.0
+    elif oddity == "few rows":
+        X, y = X[:24], y[:24]
+    elif case.engine in (NeighborsEngine, TreeEngine) or isinstance(case.estimator, SVC):
+        pytest.skip("Distances, splits or decisions are tied; see the engine's own tests.")
+    else:
+        X, X_query = X.round(), X_query.round()
+    odd = task._replace(X=X, y=y, X_query=X_query)
+    found = odd.predict(X_train=X, y_train=y, X_query=X_query)
+    np.testing.assert_allclose(found, plain_loop(odd), rtol=10 * case.rtol, atol=10 * case.rtol)

@@ -45,7 +45,7 @@ class PRSClassifier(ClassifierMixin, BasePRS):
     feature_groups : array-like, list of lists, or dict, default=None
         Columns that are drawn together with one probability: a label for each column; lists of
         columns (by position or name) that belong together; or ``{group: [columns]}``.
-    max_iter : int, default=800
+    max_iter : int, default=1600
         Number of epochs; in each, every batch gives one gradient step.
     learning_rate : float, default=1e-3
         Step size of the optimiser.
@@ -64,7 +64,7 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         generations; or only those whose subset a maximal coupling changes.
     n_generations : int, default=10
         Number of generations with ``refresh="window"``.
-    n_revivals : int, default=1
+    n_revivals : int, default=2
         How often, at equal intervals, training starts again from the best alpha with dropped
         features raised to ``revival_level`` (not those that ``alpha_init`` puts at 0). With
         ``n_iter_no_change``, a plateau brings the next revival forward.
@@ -183,14 +183,14 @@ class PRSClassifier(ClassifierMixin, BasePRS):
         objective: Literal["ensemble", "members"] = "ensemble",
         penalty: Penalty | None = None,
         feature_groups: Any = None,
-        max_iter: int = 800,
+        max_iter: int = 1600,
         learning_rate: float = 1e-3,
         n_batches: int = 5,
         max_samples: float | None = None,
         ess_threshold: float = 0.5,
         refresh: Literal["fresh", "window", "coupled"] = "fresh",
         n_generations: int = 10,
-        n_revivals: int = 1,
+        n_revivals: int = 2,
         revival_level: float = 0.02,
         baseline: Literal["optimal", "weighted", "paper", "none"] | None = "weighted",
         self_normalize: bool = True,

@@ -40,7 +40,7 @@ class PRSRegressor(RegressorMixin, BasePRS):
     feature_groups : array-like, list of lists, or dict, default=None
         Columns that are drawn together with one probability: a label for each column; lists of
         columns (by position or name) that belong together; or ``{group: [columns]}``.
-    max_iter : int, default=800
+    max_iter : int, default=1600
         Number of epochs; in each, every batch gives one gradient step.
     learning_rate : float, default=1e-3
         Step size of the optimiser.
@@ -59,7 +59,7 @@ class PRSRegressor(RegressorMixin, BasePRS):
         generations; or only those whose subset a maximal coupling changes.
     n_generations : int, default=10
         Number of generations with ``refresh="window"``.
-    n_revivals : int, default=1
+    n_revivals : int, default=2
         How often, at equal intervals, training starts again from the best alpha with dropped
         features raised to ``revival_level`` (not those that ``alpha_init`` puts at 0). With
         ``n_iter_no_change``, a plateau brings the next revival forward.
