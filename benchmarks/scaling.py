@@ -1,8 +1,9 @@
 """How the loop's own cost grows with samples, features and masks: everything but the base models.
 
 Each of N, M and T is varied over a factor of 16, the others fixed; the engine is one that makes
-predictions up, and the time that it takes is taken off. Prints seconds an epoch and the exponent of
-a power law fitted to them, and draws both.
+predictions up, and the time that it takes is taken off. Models are renewed after every epoch, so
+that all sizes do the same work. Prints seconds an epoch and the exponent of a power law fitted to
+them, and draws both.
 
     python benchmarks/scaling.py [--output bench-output]
 """
@@ -84,6 +85,7 @@ def seconds_per_epoch(N: int, M: int, T: int, n_epochs: int) -> float:
             # As many columns a mask whatever M is.
             alpha_init=min(0.5, 15 / M),
             max_iter=n,
+            ess_threshold=1.0,
             n_revivals=0,
             n_iter_no_change=None,
             n_jobs=1,

@@ -29,11 +29,10 @@ def mean_and_half(values: pd.Series) -> tuple[float, float]:
 
 def differences(results: pd.DataFrame, base: str, setting: str) -> dict[str, pd.DataFrame]:
     """Score and AUPR minus those of the paper's setting, for each problem, paired over seeds."""
-    keys = ["problem", "seed"]
-    of_base = results[results["base"] == base].set_index(keys)
+    of_base = results[results["base"] == base]
     one = of_base[of_base["setting"] == setting]
     paper = of_base[of_base["setting"] == "paper"]
-    both = one.join(paper, rsuffix="_paper", how="inner").reset_index()
+    both = one.merge(paper, on=["problem", "seed"], suffixes=("", "_paper"))
     for measure in ("score", "aupr"):
         both[f"{measure}_gap"] = both[measure] - both[f"{measure}_paper"]
     return {problem: both[both["problem"] == problem] for problem in PROBLEMS}
