@@ -230,5 +230,5 @@ def test_an_ensemble_checks_its_base_model_once_a_call(X) -> None:
     model.fit(X, X[:, 0])
     # Two batches before the first epoch and the final ensemble, at the least.
     assert 3 <= len(Spy.checked) < len(Spy.finite_in_fit)
-    with pytest.raises(BaseModelError, match="InvalidParameterError"):
+    with pytest.raises(ValueError, match="The 'weights' parameter of Spy must be"):
         PRSRegressor(Spy(weights="strong"), n_estimators=6, max_iter=1).fit(X, X[:, 0])

@@ -321,7 +321,7 @@ def test_the_exact_search_is_exact(seed, n, m, k, grid):
     mine = np.arange(m)
     rows, squares, gaps = np.empty(k, np.int64), np.empty(k), np.empty(n)
     for i in range(2):
-        search_exactly(columns, query, mine, i, gaps, rows, squares)
+        search_exactly(columns, query, mine, i, 1.0, gaps, rows, squares)
         exact = exact_squares(columns, query, mine, i)
         expected = sorted(range(n), key=lambda row: (exact[row], row))[:k]
         assert rows.tolist() == expected

@@ -293,7 +293,7 @@ def test_a_member_for_other_columns_is_named(base) -> None:
 )
 def test_a_member_that_knows_fewer_classes(base) -> None:
     X, y, X_new = samples(4)
-    model = PRSClassifier(base, **SETTINGS).fit(X, y)
+    model = PRSClassifier(base, voting="auto", **SETTINGS).fit(X, y)
     place = int(np.argmax([len(columns) for columns in model.estimators_features_]))
     some = y != "fir"
     model.estimators_[place] = refitted(model, place, base, X[some], y[some])

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from randsub import PRSClassifier, PRSRegressor
 from randsub.penalties import ExpectedSize
 
-SMALL = {"n_estimators": 5, "max_iter": 3, "n_batches": 3}
+SMALL = {"n_estimators": 5, "max_iter": 3, "n_batches": 3, "n_revivals": 0}
 
 CLASSIFIERS = [
     DecisionTreeClassifier(),
@@ -34,7 +34,7 @@ REGRESSORS = [
 ESTIMATORS = [
     *(PRSClassifier(base, **SMALL) for base in CLASSIFIERS),
     *(PRSRegressor(base, **SMALL) for base in REGRESSORS),
-    PRSClassifier(refresh="window", n_revivals=1, n_generations=2, voting="hard", **SMALL),
+    PRSClassifier(refresh="window", n_generations=2, voting="soft", **{**SMALL, "n_revivals": 1}),
     PRSRegressor(refresh="coupled", penalty=ExpectedSize(0.01), objective="members", **SMALL),
 ]
 

@@ -81,7 +81,7 @@ class Interrupting(KNeighborsRegressor):
 
 def test_ctrl_c_keeps_the_best_so_far(friedman):
     X, y, _ = friedman
-    Interrupting.fits, Interrupting.at = 0, 3000
+    Interrupting.fits, Interrupting.at = 0, 600
     model = PRSRegressor(Interrupting(), n_revivals=0, **QUICK)
     with pytest.warns(InterruptedFitWarning, match=r"interrupted after epoch \d+ of 80"):
         model.fit(X, y)

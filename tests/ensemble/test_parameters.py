@@ -277,14 +277,14 @@ def test_defaults_are_those_documented():
         "objective": "ensemble",
         "penalty": None,
         "feature_groups": None,
-        "max_iter": 3000,
+        "max_iter": 1600,
         "learning_rate": 1e-3,
-        "n_batches": 10,
+        "n_batches": 5,
         "max_samples": None,
-        "ess_threshold": 0.9,
+        "ess_threshold": 0.5,
         "refresh": "fresh",
         "n_generations": 10,
-        "n_revivals": 0,
+        "n_revivals": 2,
         "baseline": "weighted",
         "validation_fraction": 0.2,
         "n_iter_no_change": None,
@@ -297,7 +297,7 @@ def test_defaults_are_those_documented():
     for model in (PRSRegressor(), PRSClassifier()):
         params = model.get_params(deep=False)
         assert {name: params[name] for name in expected} == expected
-    assert PRSClassifier().voting == "auto"
+    assert PRSClassifier().voting == "hard"
 
 
 def test_fitted_attributes():

@@ -516,8 +516,9 @@ def test_missing_values_where_it_does_not():
 
 def test_soft_votes_only_where_there_are_probabilities():
     X, y = classification()
-    assert PRSClassifier(KNeighborsClassifier(), **QUICK).fit(X, y)._engine.learner.voting == "soft"
-    assert PRSClassifier(LinearSVC(), **QUICK).fit(X, y)._engine.learner.voting == "hard"
+    for base, expected in ((KNeighborsClassifier(), "soft"), (LinearSVC(), "hard")):
+        model = PRSClassifier(base, voting="auto", **QUICK).fit(X, y)
+        assert model._engine.learner.voting == expected
     with pytest.raises(ValueError, match="predict_proba"):
         PRSClassifier(LinearSVC(), voting="soft", **QUICK).fit(X, y)
     votes = (
