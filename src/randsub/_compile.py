@@ -9,7 +9,7 @@ and what is in it is told apart by the sources of a whole folder, not of one fil
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from glob import escape
 from pathlib import Path
@@ -38,13 +38,18 @@ class _NamedByContent(IndexDataCacheFile):
     def _remove_outdated(self, keep: str) -> None:
         """Remove what was compiled from earlier sources of the same function.
 
-        Names are ``module.function-line.python.``; the line may have changed.
+        Names are ``module.function-line.python.``; the line may have changed. Files that are
+        younger than the sources may be what another process is writing.
         """
+        _, stamps = self._source_stamp
+        changed = max(age for _, age, _ in stamps)
         stem, python = self._index_name.removesuffix(".nbi").rsplit("-", 1)
         python = python.split(".", 1)[1]
         for path in Path(self._cache_path).glob(f"{escape(stem)}-*.{escape(python)}.*"):
-            if path.name != keep and re.fullmatch(r"\d+\..*", path.name[len(stem) + 1 :]):
-                path.unlink(missing_ok=True)
+            ours = re.fullmatch(r"\d+\..*\.nb[ci]", path.name[len(stem) + 1 :])
+            with suppress(OSError):
+                if ours and path.name != keep and path.stat().st_mtime < changed:
+                    path.unlink()
 
 
 @lru_cache
