@@ -12,11 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.stats import t as student
-from settings import CHOSEN, STAGES
+from settings import CHOSEN, PROBLEMS, STAGES
 
 HERE = Path(__file__).parent
-PROBLEMS = ["checkerboard", "friedman", "hypercube", "linear"]
-NAMES = {"knn": "kNN", "tree": "tree", "svm": "SVM"}
 WORST_SCORE, WORST_AUPR = 0.01, 0.03
 
 

@@ -59,8 +59,11 @@ class CompiledEngine(Engine):
         sample_weight : ndarray of shape (n_train,) or None
         """
 
-    def _steps_aside(self, y_train: Any) -> bool:
-        """Whether the generic engine should do it (or say why it cannot be done)."""
+    def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
+        """Whether the generic engine should do it (or say why it cannot be done).
+
+        The weights are those that reach the base model; None if none do.
+        """
         return False
 
     def predict_many(
@@ -76,8 +79,9 @@ class CompiledEngine(Engine):
         """Each different mask once; empty ones and training sets of one class go another way."""
         classes = self.learner.classes
         one_class = classes is not None and is_one_class(y_train)
+        passed = sample_weight if self.learner.passes_weight else None
         # Metadata for fit may mean anything; only fit itself knows what.
-        if one_class or fit_params or self._steps_aside(y_train):
+        if one_class or fit_params or self._steps_aside(y_train, passed):
             return self._generic.predict_many(
                 X_train, y_train, masks, X_query, seeds, sample_weight, fit_params
             )
@@ -98,7 +102,7 @@ class CompiledEngine(Engine):
                 masks[np.ix_(which, used)],
                 lines(X_query, used),
                 seeds[which],
-                sample_weight if self.learner.passes_weight else None,
+                passed,
             )
             finite = np.isfinite(answers)
             if not finite.all():

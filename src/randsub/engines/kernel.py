@@ -133,26 +133,6 @@ class KernelEngine(CompiledEngine):
             and _is_moderate(_array(X))
         )
 
-    def predict_many(
-        self,
-        X_train: Table,
-        y_train: Any,
-        masks: BoolArray,
-        X_query: Table,
-        seeds: IntArray,
-        sample_weight: FloatArray | None = None,
-        fit_params: Mapping[str, Any] | None = None,
-    ) -> FloatArray:
-        """As every compiled engine, with scikit-learn for what cannot be solved here."""
-        passed = sample_weight if self.learner.passes_weight else None
-        if not self._is_solvable(y_train, passed):
-            return self._generic.predict_many(
-                X_train, y_train, masks, X_query, seeds, sample_weight, fit_params
-            )
-        return super().predict_many(
-            X_train, y_train, masks, X_query, seeds, sample_weight, fit_params
-        )
-
     def ask(self, model: Any, X: Table) -> FloatArray | None:
         """Kernels with the model's support vectors, and its coefficients."""
         learner = self.learner
@@ -168,20 +148,20 @@ class KernelEngine(CompiledEngine):
             return None
         return aligned(learner, model, _pair_votes(model, kernel))
 
-    def _is_solvable(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
-        """Whether all is as it should be; if not, scikit-learn has the words for it."""
+    def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
+        # Where something is not as it should be, scikit-learn has the words for it.
         counted = y_train if sample_weight is None else y_train[sample_weight > 0.0]
         if self.learner.classes is None:
-            return len(counted) > 0 and _is_moderate(y_train)
+            return len(counted) == 0 or not _is_moderate(y_train)
         if self.learner.voting == "soft":
-            return False
+            return True
         if len(counted) < len(y_train) and len(np.unique(counted)) < len(np.unique(y_train)):
-            return False
+            return True
         try:
             self._class_weight(y_train)
         except ValueError:
-            return False
-        return True
+            return True
+        return False
 
     def _class_weight(self, labels: Any) -> FloatArray | None:
         """Factors of C for the classes that are there, in their order; None for none."""

@@ -50,7 +50,7 @@ class NeighborsEngine(CompiledEngine):
             and is_dense_numeric(X)
         )
 
-    def _steps_aside(self, y_train: Any) -> bool:
+    def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
         # scikit-learn has the words for it.
         return len(y_train) < self.learner.estimator.n_neighbors
 

@@ -73,7 +73,8 @@ class ProgressBar(Callback):
             validation=f"{last.validation_objective:.4f}",
             best=f"{state.best_objective:.4f}",
             size=f"{last.expected_size:.1f}",
-            models=last.n_models_trained,
+            # As text: a number of this size would be rounded to "3e+4".
+            models=str(last.n_models_trained),
             refresh=False,
         )
         self._bar.update()

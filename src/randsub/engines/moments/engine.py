@@ -54,7 +54,7 @@ class MomentsEngine(CompiledEngine):
             and _is_double(X)
         )
 
-    def _steps_aside(self, y_train: Any) -> bool:
+    def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
         # A classifier asked for numbers, or a regressor for classes.
         classifies = FAMILIES[type(self.learner.estimator)].classifies
         return classifies != (self.learner.classes is not None)
