@@ -19,6 +19,9 @@ from defaults.settings import BASES, PAPER
 from paper_scale import model_for
 from sklearn.metrics import average_precision_score
 
+from randsub.datasets import list_simulated, load_simulated
+from randsub.exceptions import DatasetNotFoundError
+
 # Mean score and mean AUPR (comparison with RF and GBDT on the simulated problems).
 PUBLISHED = {
     ("checkerboard", "tree"): (0.29, 0.60),
@@ -46,12 +49,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
-    files = args.files or sorted(path.stem for path in args.data.glob("*.npz"))
-    for name in files:
-        if not (args.data / f"{name}.npz").is_file():
-            parser.error(f"{args.data / name}.npz is not there; --data names the folder.")
+    try:
+        there = {
+            f"{problem}_{number}": (problem, number)
+            for problem, number in list_simulated(args.data)
+        }
+    except DatasetNotFoundError as error:
+        parser.error(str(error))
+    files = args.files or list(there)
+    if missing := [name for name in files if name not in there]:
+        parser.error(f"{', '.join(missing)}: not in {args.data}, which has {', '.join(there)}.")
     if not files:
-        parser.error(f"There are no .npz files in {args.data}.")
+        parser.error(f"There are no files of the authors in {args.data}.")
     print(f"{args.settings} settings, seed {args.seed}, {args.jobs} thread(s)")
     print(
         f"{'file':<16}{'base':<6}{'score':>8}{'paper':>8}{'AUPR':>8}{'paper':>8}{'models':>10}"
@@ -59,15 +68,15 @@ def main() -> None:
     )
     for base in args.bases:
         for name in files:
-            data = np.load(args.data / f"{name}.npz", allow_pickle=False)
-            model = model_for(base, data["yLS"], args.seed, args.jobs, SETTINGS[args.settings])
+            data = load_simulated(*there[name], args.data)
+            model = model_for(base, data.y_train, args.seed, args.jobs, SETTINGS[args.settings])
             begin = time.perf_counter()
-            model.fit(data["XLS"], data["yLS"], X_val=data["XVS"], y_val=data["yVS"])
+            model.fit(data.X_train, data.y_train, X_val=data.X_val, y_val=data.y_val)
             seconds = time.perf_counter() - begin
-            relevant = np.isin(np.arange(data["XLS"].shape[1]), data["idx_relevant"])
-            score = model.score(data["XTS"], data["yTS"])
+            relevant = np.isin(np.arange(data.X_train.shape[1]), data.relevant)
+            score = model.score(data.X_test, data.y_test)
             aupr = average_precision_score(relevant, model.alpha_)
-            paper_score, paper_aupr = PUBLISHED.get((name.split("_")[0], base), (np.nan, np.nan))
+            paper_score, paper_aupr = PUBLISHED[data.problem, base]
             print(
                 f"{name:<16}{base:<6}{score:>8.3f}{paper_score:>8.2f}{aupr:>8.3f}{paper_aupr:>8.2f}"
                 f"{model.n_models_trained_:>10}{seconds:>9.1f}",

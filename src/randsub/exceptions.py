@@ -1,6 +1,7 @@
 """The errors and warnings of randsub."""
 
 from collections.abc import Sequence
+from os import PathLike
 
 
 class RandsubWarning(UserWarning):
@@ -13,6 +14,33 @@ class InterruptedFitWarning(RandsubWarning):
 
 class NoFeatureLeftWarning(RandsubWarning):
     """Every selection probability reached 0 without a penalty that asks for it."""
+
+
+class DatasetNotFoundError(FileNotFoundError):
+    """A data set is not in the folder that was named; the message says where it can be had."""
+
+
+class DatasetFormatError(ValueError):
+    """A file of a data set is damaged, or holds something else.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    reason : str
+        What is wrong with it, as a clause without a full stop.
+    """
+
+    def __init__(self, path: "PathLike[str] | str", reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} is not the data set it should be: {self.reason}. Get the file again, or "
+            "see the loader's documentation for the layout that it reads."
+        )
 
 
 class BaseModelError(RuntimeError):

@@ -16,20 +16,16 @@ Where the words of the paper and the authors' own files differ, the generators f
 notes of each function say so.
 """
 
-from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.signal import lfilter
 from sklearn.datasets import make_classification, make_regression
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
 from randsub._typing import FloatArray, IntArray
-
-Seed: TypeAlias = int | np.random.RandomState | None
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+from randsub.datasets.parameters import Seed, validated
 
 # Columns from one relevant feature to the next where there is room: so far apart, features whose
 # neighbours have correlation 0.9 are as good as independent (0.9 ** 50 = 0.005).
@@ -45,11 +41,6 @@ _CORRELATED = {
     "noise": [Interval(Real, 0, None, closed="left")],
     "correlation": [Interval(Real, 0, 1, closed="left")],
 }
-
-
-def _validated(constraints: dict[str, list[Any]]) -> Callable[[_Function], _Function]:
-    """scikit-learn's parameter validation, which is untyped, without the loss of the signature."""
-    return validate_params(constraints, prefer_skip_nested_validation=True)
 
 
 def _spread_columns(n_relevant: int, n_features: int) -> IntArray:
@@ -73,7 +64,7 @@ def _draw_chain(
     return lfilter([1.0], [1.0, -correlation], steps, axis=1)
 
 
-@_validated(_CORRELATED)
+@validated(_CORRELATED)
 def make_checkerboard(
     n_samples: int = 500,
     n_irrelevant: int = 300,
@@ -152,7 +143,7 @@ def make_checkerboard(
     return X, y, relevant
 
 
-@_validated(_CORRELATED)
+@validated(_CORRELATED)
 def make_friedman(
     n_samples: int = 500,
     n_irrelevant: int = 300,
@@ -234,7 +225,7 @@ def make_friedman(
     return X, y + noise * rng.standard_normal(n_samples), relevant
 
 
-@_validated({**_SIZES, "flip_y": [Interval(Real, 0, 1, closed="both")]})
+@validated({**_SIZES, "flip_y": [Interval(Real, 0, 1, closed="both")]})
 def make_hypercube(
     n_samples: int = 500,
     n_irrelevant: int = 300,
@@ -325,7 +316,7 @@ def make_hypercube(
     return X, classes[order].astype(np.int64), relevant
 
 
-@_validated(_SIZES)
+@validated(_SIZES)
 def make_linear(
     n_samples: int = 500,
     n_irrelevant: int = 300,
