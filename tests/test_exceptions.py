@@ -8,6 +8,8 @@ import pytest
 
 from randsub.exceptions import (
     BaseModelError,
+    DatasetFormatError,
+    DatasetNotFoundError,
     InterruptedFitWarning,
     NoFeatureLeftWarning,
     RandsubWarning,
@@ -110,3 +112,17 @@ def test_the_error_can_be_caught_as_a_runtime_error() -> None:
 def test_warnings_can_be_filtered_together(warning) -> None:
     assert issubclass(warning, RandsubWarning)
     assert issubclass(warning, UserWarning)
+
+
+def test_an_error_about_a_file_survives_the_way_back_from_a_worker() -> None:
+    error = DatasetFormatError("data/lung.npz", "it has no array y")
+    assert str(error).startswith("data/lung.npz is not the data set it should be: it has no array")
+    for copied in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (str(copied), copied.path) == (str(error), "data/lung.npz")
+    assert isinstance(error, ValueError)
+
+
+def test_an_error_about_a_missing_data_set_reads_as_it_was_written() -> None:
+    error = DatasetNotFoundError("Found no lung.npz in data.")
+    assert isinstance(error, FileNotFoundError)
+    assert str(pickle.loads(pickle.dumps(error))) == "Found no lung.npz in data."

@@ -118,14 +118,14 @@ def _read_challenge(path: Path, gold_path: Path, size: int) -> Dream4Network:
     names = tuple(map(str, frame.columns))
     X = _check_expression(path, "the table", frame.to_numpy(), size)
     pairs = read_frame(gold_path, "\t", header=False)
-    position = {name: j for j, name in enumerate(names)}
-    gold = np.zeros((size, size), dtype=np.int8)
-    if pairs.shape[1] != 3 or not pairs.iloc[:, :2].isin(position).all(axis=None):
+    allowed = ([*names], [*names], [0, 1])
+    if pairs.shape[1] != 3 or not all(pairs[c].isin(allowed[c]).all() for c in range(3)):
         raise DatasetFormatError(
             gold_path, f"its rows should be two genes of {path.name} and 0 or 1"
         )
-    regulators, targets = (pairs[column].map(position).to_numpy() for column in pairs.columns[:2])
-    gold[regulators, targets] = pairs.iloc[:, 2].to_numpy()
+    position = {name: j for j, name in enumerate(names)}
+    gold = np.zeros((size, size), dtype=np.int8)
+    gold[pairs[0].map(position), pairs[1].map(position)] = pairs[2]
     return Dream4Network(X, X[:0], _check_gold(gold_path, gold, size), names)
 
 

@@ -5,8 +5,6 @@ where, and where the data can be had, and a damaged or foreign one with what is 
 Nothing is ever unpickled.
 """
 
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,21 +87,29 @@ def read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """The named arrays of an .npz file; those of `optional` only where they are there."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            if not isinstance(arrays, np.lib.npyio.NpzFile):
-                raise DatasetFormatError(path, "it holds a single array and not named ones")
-            missing = [name for name in required if name not in arrays.files]
-            if missing:
-                raise DatasetFormatError(
-                    path, f"it has no array {', '.join(missing)}, only {', '.join(arrays.files)}"
-                )
-            wanted = [*required, *(name for name in optional if name in arrays.files)]
-            return {name: arrays[name] for name in wanted}
+        # Opened here, since numpy leaves a file open that it cannot read.
+        with path.open("rb") as file:
+            return _pick_arrays(path, np.load(file, allow_pickle=False), required, optional)
     except DatasetFormatError:
         raise
-    # What numpy, zipfile and zlib raise for a file that is cut short, is no archive, or is pickled.
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, TypeError) as error:
+    # A cut or foreign file may make numpy, zipfile and zlib stumble in many ways.
+    except Exception as error:
         raise DatasetFormatError(path, f"it cannot be read as .npz ({error})") from error
+
+
+def _pick_arrays(
+    path: Path, archive: Any, required: Sequence[str], optional: Sequence[str]
+) -> dict[str, NDArray[Any]]:
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise DatasetFormatError(path, "it holds a single array and not named ones")
+    with archive:
+        missing = [name for name in required if name not in archive.files]
+        if missing:
+            raise DatasetFormatError(
+                path, f"it has no array {', '.join(missing)}, only {', '.join(archive.files)}"
+            )
+        wanted = [*required, *(name for name in optional if name in archive.files)]
+        return {name: archive[name] for name in wanted}
 
 
 def read_frame(path: Path, separator: str = ",", *, header: bool = True) -> pd.DataFrame:

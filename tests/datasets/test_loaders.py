@@ -1,0 +1,243 @@
+"""What every loader promises about files that are missing, damaged, or of another kind."""
+
+import io
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.utils._param_validation import InvalidParameterError
+
+import tiny_files
+from randsub.datasets import (
+    list_genomic,
+    list_simulated,
+    list_tabular,
+    load_dream4,
+    load_genomic,
+    load_mnist,
+    load_simulated,
+    load_tabular,
+)
+from randsub.exceptions import DatasetFormatError, DatasetNotFoundError
+
+
+class Case(NamedTuple):
+    file: str  # under data_home
+    arrays: tiny_files.Arrays
+    load: Callable[[Any], Any]
+    source: str  # a word of the sentence that says where the data can be had
+
+
+CASES = {
+    "simulated": Case(
+        "simulated/friedman_2.npz",
+        tiny_files.simulated(),
+        lambda home: load_simulated("friedman", 2, home),
+        "make_friedman",
+    ),
+    "tabular": Case(
+        "tabular_reg/houses.npz",
+        tiny_files.tabular(),
+        lambda home: load_tabular("houses", home),
+        "fetch_tabular",
+    ),
+    "genomic": Case(
+        "genomic/lung.npz",
+        tiny_files.genomic({1: 30, 2: 31}),
+        lambda home: load_genomic("lung", home),
+        "scikit-feature",
+    ),
+    "mnist": Case(
+        "mnist/mnist.npz",
+        tiny_files.digits(),
+        lambda home: load_mnist(home, random_state=0),
+        "train-images-idx3-ubyte",
+    ),
+    "dream4": Case(
+        "dream4/dream4_multifactorial_size100_net3.npz",
+        tiny_files.dream4(100),
+        lambda home: load_dream4(3, home),
+        "Synapse",
+    ),
+    "dream4 of ten genes": Case(
+        "dream4/dream4_size10_net3.npz",
+        tiny_files.dream4(10),
+        lambda home: load_dream4(3, home, size=10),
+        "Synapse",
+    ),
+}
+
+
+def content(dataset):
+    """Everything a loader returned, as bytes that can be compared."""
+    return pickle.dumps(vars(dataset))
+
+
+every_loader = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+# Arrays that a file may lack.
+OPTIONAL = {
+    "feature_names",
+    "target_name",
+    "X_VS",
+    "knockouts",
+    "knockdowns",
+    "wildtype",
+    "timeseries",
+    "ts_time",
+}
+
+
+@every_loader
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_folder_of_folders_and_the_folder_itself_are_read(case, kind, tmp_path):
+    path = tiny_files.save(tmp_path / case.file, case.arrays)
+    assert content(case.load(kind(tmp_path))) == content(case.load(kind(path.parent)))
+
+
+@every_loader
+def test_a_missing_file_is_named_with_its_place_and_source(case, tmp_path):
+    with pytest.raises(DatasetNotFoundError) as caught:
+        case.load(tmp_path)
+    assert isinstance(caught.value, FileNotFoundError)
+    name = Path(case.file)
+    for words in (name.name, str(tmp_path / name.parent), case.source):
+        assert words in str(caught.value)
+
+
+@every_loader
+def test_a_missing_folder_is_named_with_the_source(case, tmp_path):
+    with pytest.raises(DatasetNotFoundError, match=r"nowhere' is not a folder") as caught:
+        case.load(tmp_path / "nowhere")
+    assert case.source in str(caught.value)
+
+
+@every_loader
+@pytest.mark.parametrize("home", [None, 3, ["data"]])
+def test_a_folder_that_is_no_name_is_refused(case, home):
+    with pytest.raises(InvalidParameterError, match="data_home"):
+        case.load(home)
+
+
+@pytest.mark.parametrize("listed", [list_simulated, list_tabular, list_genomic])
+def test_lists_of_an_empty_folder_are_empty_and_of_none_an_error(listed, tmp_path):
+    assert listed(tmp_path) == []
+    with pytest.raises(DatasetNotFoundError, match="is not a folder"):
+        listed(tmp_path / "nowhere")
+    with pytest.raises(InvalidParameterError, match="data_home"):
+        listed(None)
+
+
+@every_loader
+def test_every_array_that_is_missing_is_named(case, tmp_path):
+    for name in case.arrays.keys() - OPTIONAL:
+        rest = {other: array for other, array in case.arrays.items() if other != name}
+        if name == "is_categorical":  # without it the codes are numbers
+            continue
+        path = tiny_files.save(tmp_path / case.file, rest)
+        with pytest.raises(DatasetFormatError) as caught:
+            case.load(tmp_path)
+        assert str(path) in str(caught.value)
+        assert name in str(caught.value)
+
+
+@every_loader
+def test_every_array_of_a_wrong_shape_is_refused(case, tmp_path):
+    for name in case.arrays.keys() - {"target_name", "category_levels_json", "idx_relevant"}:
+        for wrong in (case.arrays[name][:-1], case.arrays[name][None], np.array(3)):
+            # A row less of the samples of an array that stands alone is no mistake.
+            if wrong.ndim == 2 and name in {"X_LS", "X_VS", "multifactorial", *OPTIONAL}:
+                continue
+            tiny_files.save(tmp_path / case.file, {**case.arrays, name: wrong})
+            with pytest.raises(DatasetFormatError):
+                case.load(tmp_path)
+
+
+@every_loader
+def test_a_table_with_a_column_less_than_its_companions_is_refused(case, tmp_path):
+    tables = [name for name, array in case.arrays.items() if array.ndim == 2]
+    if case.file.startswith("genomic"):
+        return  # its only table has no companion
+    for name in tables:
+        tiny_files.save(tmp_path / case.file, {**case.arrays, name: case.arrays[name][:, 1:]})
+        with pytest.raises(DatasetFormatError):
+            case.load(tmp_path)
+
+
+@every_loader
+def test_numbers_that_are_not_finite_are_refused(case, tmp_path):
+    for name, array in case.arrays.items():
+        # Features of a table may be missing: many models take them.
+        if array.dtype.kind != "f" or (name == "X" and case.file.startswith("tabular")):
+            continue
+        damaged = array.copy()
+        damaged.flat[-1] = np.nan
+        tiny_files.save(tmp_path / case.file, {**case.arrays, name: damaged})
+        with pytest.raises(DatasetFormatError, match="finite"):
+            case.load(tmp_path)
+
+
+@every_loader
+def test_nothing_is_ever_unpickled(case, tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (pytest.fail, ("unpickled",))
+
+    for name in case.arrays:
+        trap = np.array([Trap()], dtype=object)
+        tiny_files.save(tmp_path / case.file, {**case.arrays, name: trap})
+        if name not in OPTIONAL | {"is_categorical", "category_levels_json"}:
+            with pytest.raises(DatasetFormatError):
+                case.load(tmp_path)
+    (tmp_path / case.file).write_bytes(pickle.dumps({"X": 3}))
+    with pytest.raises(DatasetFormatError):
+        case.load(tmp_path)
+
+
+@every_loader
+def test_a_single_array_is_not_an_archive(case, tmp_path):
+    buffer = io.BytesIO()
+    np.save(buffer, np.eye(3))
+    path = tmp_path / case.file
+    path.parent.mkdir()
+    path.write_bytes(buffer.getvalue())
+    with pytest.raises(DatasetFormatError, match="single array"):
+        case.load(tmp_path)
+
+
+@every_loader
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_damaged_bytes_load_the_same_or_raise_ours(case, tmp_path, data):
+    """A cut, or a byte changed: checksums of the archive let nothing wrong through."""
+    path = tiny_files.save(tmp_path / case.file, case.arrays)
+    whole = path.read_bytes()
+    before = content(case.load(tmp_path))
+    place = data.draw(st.integers(0, len(whole) - 1))
+    if data.draw(st.booleans()):
+        path.write_bytes(whole[:place])
+    else:
+        changed = bytearray(whole)
+        changed[place] ^= data.draw(st.integers(1, 255))
+        path.write_bytes(bytes(changed))
+    try:
+        after = content(case.load(tmp_path))
+    except DatasetFormatError:
+        return
+    assert after == before
+
+
+def test_names_stay_inside_the_folder(tmp_path):
+    tiny_files.save(tmp_path / "outside.npz", tiny_files.tabular())
+    (tmp_path / "home").mkdir()
+    with pytest.raises(ValueError, match="name of a file in a folder"):
+        load_tabular("../outside", tmp_path / "home")
