@@ -44,8 +44,12 @@ def test_the_parts_are_the_images_of_the_digits(home, arrays):
         assert X.dtype == np.float32
         assert X.min() >= 0
         assert X.max() <= 1
-    sizes = np.bincount(images.y_val)[5:]
-    assert abs(sizes[0] - sizes[1]) <= 1
+
+
+def test_validation_images_are_stratified_for_any_seed(home):
+    for seed in range(20):
+        fives, sixes = np.bincount(load_mnist(home, random_state=seed).y_val)[5:]
+        assert abs(fives - sixes) <= 1
 
 
 def test_images_are_views_of_the_rows(home, arrays):
