@@ -5,17 +5,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from randsub._compile import when_compiling
-from randsub._typing import FloatArray
 from randsub.distributions import SubsetDistribution
 from randsub.engines import Engine, one_thread
 from randsub.ensemble import parts
 from randsub.ensemble.constraints import CONSTRAINTS
 from randsub.ensemble.material import Material
 from randsub.ensemble.members import train_members
-from randsub.ensemble.subspace import SubspaceEnsemble
+from randsub.ensemble.subspace import AlphaEnsemble
 from randsub.losses import Loss, Reference
 from randsub.optim import Optimizer
 from randsub.penalties import Penalty
@@ -24,7 +22,7 @@ from randsub.training.batches import thin
 from randsub.training.callbacks import Callback, tell_of_compiling
 
 
-class BasePRS(SubspaceEnsemble):
+class BasePRS(AlphaEnsemble):
     """Common part of :class:`PRSClassifier` and :class:`PRSRegressor`."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
@@ -196,9 +194,3 @@ class BasePRS(SubspaceEnsemble):
         self.best_iter_ = state.best_epoch
         self.stop_reason_ = state.stopped
         self.n_models_trained_ = state.n_models_trained + self.n_estimators
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Importance of each feature: the probability with which a member sees it, ``alpha_``."""
-        check_is_fitted(self, "alpha_")
-        return self.alpha_

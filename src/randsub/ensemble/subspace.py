@@ -331,3 +331,18 @@ class SubspaceEnsemble(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.sparse = get_tags(base).input_tags.sparse
         tags.input_tags.allow_nan = takes_missing(base)
         return tags
+
+
+class AlphaEnsemble(SubspaceEnsemble):
+    """An ensemble that learns how likely a member should see each feature.
+
+    ``_learn`` of a subclass sets ``alpha_``, of shape (n_features,).
+    """
+
+    alpha_: FloatArray
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Importance of each feature: the probability with which a member sees it, ``alpha_``."""
+        check_is_fitted(self, "alpha_")
+        return self.alpha_
