@@ -96,10 +96,13 @@ class CompiledEngine(Engine):
             used = np.flatnonzero(np.any(masks, axis=0))
             targets = y_train if classes is None else np.searchsorted(classes, y_train)
             which, back = self._distinct(masks, np.flatnonzero(holds))
+            # Rows first, and only what must be left out: picking cells one by one takes long.
+            kept = masks if len(which) == len(masks) else masks[which]
+            kept = kept if len(used) == masks.shape[1] else np.take(kept, used, axis=1)
             answers = self._predict(
                 lines(X_train, used),
                 targets,
-                masks[np.ix_(which, used)],
+                kept,
                 lines(X_query, used),
                 seeds[which],
                 passed,
@@ -136,7 +139,8 @@ class CompiledEngine(Engine):
         numbers: dict[bytes, int] = {}
         which: list[int] = []
         back: list[int] = []
-        for place, bits in zip(among.tolist(), np.packbits(masks[among], axis=1), strict=True):
+        looked_at = masks if len(among) == len(masks) else masks[among]
+        for place, bits in zip(among.tolist(), np.packbits(looked_at, axis=1), strict=True):
             number = numbers.setdefault(bits.tobytes(), len(numbers))
             if number == len(which):
                 which.append(place)

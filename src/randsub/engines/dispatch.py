@@ -201,7 +201,7 @@ def _predict_task(engine: Engine, data: Data, work: Assignment) -> tuple[FloatAr
         start = time.perf_counter()
         X, weight, params = data.part(work.train_rows, columns)
         X_query = data.query(work.query_rows, work.val_rows, columns)
-        y, masks = work.y[work.train_rows], work.masks[:, columns]
+        y, masks = work.y[work.train_rows], np.take(work.masks, columns, axis=1)
         predictions = engine.predict_many(X, y, masks, X_query, work.seeds, weight, params)
         return predictions, time.perf_counter() - start
 
@@ -210,7 +210,7 @@ def _fit_task(engine: Engine, data: Data, work: Assignment) -> tuple[list[Any], 
     with one_thread(), _shown_columns(work) as columns:
         start = time.perf_counter()
         X, weight, params = data.part(work.train_rows, columns)
-        y, masks = work.y[work.train_rows], work.masks[:, columns]
+        y, masks = work.y[work.train_rows], np.take(work.masks, columns, axis=1)
         models = engine.fit_many(X, y, masks, work.seeds, weight, params)
         return models, time.perf_counter() - start
 
