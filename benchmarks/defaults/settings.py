@@ -59,6 +59,13 @@ CANDIDATES: dict[str, dict[str, Any]] = {
         "max_iter": 1600,
         "n_revivals": 2,
     },
+    "fresh, hard, ESS 0.5, 2400 epochs at 5e-4, 2 revivals": {
+        **FRESH,
+        "ess_threshold": 0.5,
+        "learning_rate": 5e-4,
+        "max_iter": 2400,
+        "n_revivals": 2,
+    },
     "fresh, hard, ESS 0.4": {**FRESH, "ess_threshold": 0.4},
     "fresh, soft": {**FRESH, **SOFT},
     "fresh, soft, ESS 0.5": {**FRESH, **SOFT, "ess_threshold": 0.5},
@@ -67,16 +74,20 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "logit, hard": LOGIT,
     "logit, soft": {**LOGIT, **SOFT},
 }
-CENTER = CANDIDATES["fresh, hard, ESS 0.5, 1600 epochs, 2 revivals"]
+CENTER = CANDIDATES["fresh, hard, ESS 0.5, 2400 epochs at 5e-4, 2 revivals"]
 
 # One factor at a time, in the paper's setting.
 OF_THE_PAPER: dict[str, dict[str, Any]] = {
     "self-normalised": {"self_normalize": True},
     "self-normalised, soft votes": {"self_normalize": True, **SOFT},
     "self-normalised, soft votes, ESS 0.5": {"self_normalize": True, **SOFT, "ess_threshold": 0.5},
-    "rate 5e-3, 600 epochs": {"self_normalize": True, "learning_rate": 5e-3, "max_iter": 600},
-    "window of 10": {"self_normalize": True, "refresh": "window"},
-    "coupled": {"self_normalize": True, "refresh": "coupled"},
+    "self-normalised, rate 5e-3, 600 epochs": {
+        "self_normalize": True,
+        "learning_rate": 5e-3,
+        "max_iter": 600,
+    },
+    "self-normalised, window of 10": {"self_normalize": True, "refresh": "window"},
+    "self-normalised, coupled": {"self_normalize": True, "refresh": "coupled"},
 }
 
 
@@ -86,13 +97,15 @@ AROUND: dict[str, dict[str, Any]] = {
     "3 batches": {**CENTER, "n_batches": 3},
     "200 masks": {**CENTER, "n_estimators": 200},
     "50 masks": {**CENTER, "n_estimators": 50},
-    "rate 5e-3, 320 epochs": {**CENTER, "learning_rate": 5e-3, "max_iter": 320},
+    "rate 2e-3, 600 epochs": {**CENTER, "learning_rate": 2e-3, "max_iter": 600},
+    "ESS 0.7": {**CENTER, "ess_threshold": 0.7},
     "no revival": {**CENTER, "n_revivals": 0},
+    "1 revival": {**CENTER, "n_revivals": 1},
     "revivals to 0.05": {**CENTER, "revival_level": 0.05},
     "window of 10": {**CENTER, "refresh": "window"},
     "coupled refresh": {**CENTER, "refresh": "coupled"},
     "optimal baseline": {**CENTER, "baseline": "optimal"},
-    "patience 100": {**CENTER, "n_iter_no_change": 100},
+    "patience 200": {**CENTER, "n_iter_no_change": 200},
     "averaged theta": {**CENTER, "averaged": 0.98},
     "soft votes": {**CENTER, **SOFT},
     "weights over T": {**CENTER, "self_normalize": False},
@@ -106,6 +119,9 @@ STAGES: dict[str, dict[str, dict[str, Any]]] = {
 SETTINGS = {
     name: {**PAPER, **change} for stage in STAGES.values() for name, change in stage.items()
 }
+
+# One name, one setting: results are kept by name.
+assert len(SETTINGS) == sum(map(len, STAGES.values()))
 
 # What became the defaults of PRSClassifier and PRSRegressor.
 CHOSEN = {**PAPER, **CENTER}

@@ -40,9 +40,9 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     feature_groups : array-like, list of lists, or dict, default=None
         Columns that are drawn together with one probability: a label for each column; lists of
         columns (by position or name) that belong together; or ``{group: [columns]}``.
-    max_iter : int, default=1600
+    max_iter : int, default=2400
         Number of epochs; in each, every batch gives one gradient step.
-    learning_rate : float, default=1e-3
+    learning_rate : float, default=5e-4
         Step size of the optimiser.
     n_batches : int, default=5
         The training samples are dealt into so many batches; each is held out in turn. With fewer
@@ -176,8 +176,8 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         objective: Literal["ensemble", "members"] = "ensemble",
         penalty: Penalty | None = None,
         feature_groups: Any = None,
-        max_iter: int = 1600,
-        learning_rate: float = 1e-3,
+        max_iter: int = 2400,
+        learning_rate: float = 5e-4,
         n_batches: int = 5,
         max_samples: float | None = None,
         ess_threshold: float = 0.5,

@@ -33,9 +33,9 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     feature_groups : array-like, list of lists, or dict, default=None
         Columns that are drawn together with one probability: a label for each column; lists of
         columns (by position or name) that belong together; or ``{group: [columns]}``.
-    max_iter : int, default=1600
+    max_iter : int, default=2400
         Number of epochs; in each, every batch gives one gradient step.
-    learning_rate : float, default=1e-3
+    learning_rate : float, default=5e-4
         Step size of the optimiser.
     n_batches : int, default=5
         The training samples are dealt into so many batches; each is held out in turn. With fewer
