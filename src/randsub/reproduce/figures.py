@@ -118,6 +118,8 @@ def curves(
     logarithmic : bool, default=False
         Whether both axes are.
     """
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
     shown = results.dropna(subset=[measure])
     problems = list(shown["problem"].unique())
     methods = list(rows_of(shown[["method", "base", "setting"]].drop_duplicates()))
@@ -144,6 +146,8 @@ def curves(
         ticks = sorted(shown[across].unique())
         if logarithmic:
             ax.set(xscale="log", yscale="log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             ax.minorticks_off()
         ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=45 * (len(ticks) > 5))
         ax.tick_params(labelsize=8)
@@ -176,6 +180,8 @@ def variants(
     measures : mapping of str to str
         Columns, and their names.
     """
+    from matplotlib.ticker import StrMethodFormatter
+
     shown = results[results["setting"].isin(settings)]
     problems, bases = list(shown["problem"].unique()), list(shown["base"].unique())
     figure = new_figure(
@@ -205,6 +211,8 @@ def variants(
             ax.set_xticks(places, list(settings.values()), rotation=30 * (len(settings) > 2))
             ax.tick_params(labelsize=8)
             ax.margins(x=0.15)
+            if measure == "models":
+                ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             _tidy(ax)
         row[0].set_ylabel(name)
     for ax, problem in zip(axes[0], problems, strict=True):
