@@ -23,7 +23,6 @@ COLORS: Final = {
     "gbdt": "#0072B2",
 }
 BASE_COLORS: Final = {"tree": "#009E73", "knn": "#D55E00", "svm": "#0072B2"}
-_LINES: Final = ("-", "--", ":", "-.")
 _MARKERS: Final = ("o", "s", "^", "D")
 
 
@@ -103,7 +102,7 @@ def curves(
     by_base: bool = False,
     logarithmic: bool = False,
 ) -> "Figure":
-    """Mean and deviation of a measure along a condition, a panel for each problem.
+    """Mean and deviation of a measure along a condition, panels for each problem (across).
 
     Parameters
     ----------
@@ -114,49 +113,64 @@ def curves(
     names : mapping of str to str
         What the two columns are called on the axes.
     by_base : bool, default=False
-        Colour by base model instead of method.
+        Colour by base model; otherwise by method, with a row of panels for each base model.
     logarithmic : bool, default=False
         Whether both axes are.
     """
-    from matplotlib.ticker import LogLocator, StrMethodFormatter
-
     shown = results.dropna(subset=[measure])
     problems = list(shown["problem"].unique())
-    methods = list(rows_of(shown[["method", "base", "setting"]].drop_duplicates()))
-    styles = {setting: _LINES[i % 4] for i, setting in enumerate(shown["setting"].unique())}
-    markers = {base: _MARKERS[i % 4] for i, base in enumerate(shown["base"].unique())}
-    figure = new_figure(1.0 + 2.9 * len(problems), 3.4)
-    axes = figure.subplots(1, len(problems), squeeze=False)[0]
-    for ax, problem in zip(axes, problems, strict=True):
-        for who in methods:
-            rows = shown["problem"] == problem
-            for column in ("method", "base", "setting"):
-                rows &= shown[column] == getattr(who, column)
-            part = shown[rows].groupby(across)[measure]
-            mean, sd = part.mean(), part.std(ddof=0)
-            color = BASE_COLORS[who.base] if by_base else COLORS[who.method]
-            line = {
-                "color": color,
-                "linestyle": styles[who.setting],
-                "marker": markers[who.base],
-                "markersize": 4,
-            }
-            ax.plot(mean.index, mean, label=label(*who), **line)
-            ax.fill_between(mean.index, mean - sd, mean + sd, color=color, alpha=0.12, linewidth=0)
-        ticks = sorted(shown[across].unique())
-        if logarithmic:
-            ax.set(xscale="log", yscale="log")
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            ax.minorticks_off()
-        ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=45 * (len(ticks) > 5))
-        ax.tick_params(labelsize=8)
+    bases = [base for base in shown["base"].unique() if base]
+    # Methods without a base model stand in every row, for comparison.
+    rows = [shown] if by_base else [shown[shown["base"].isin([base, ""])] for base in bases]
+    rows = rows or [shown]
+    figure = new_figure(1.0 + 2.9 * len(problems), 1.0 + 2.4 * len(rows))
+    axes = figure.subplots(len(rows), len(problems), squeeze=False, sharex=True)
+    colors = BASE_COLORS if by_base else COLORS
+    for line, part in zip(axes, rows, strict=True):
+        for ax, problem in zip(line, problems, strict=True):
+            _draw_lines(ax, part[part["problem"] == problem], measure, across, colors)
+            _set_ticks(ax, sorted(shown[across].unique()), logarithmic=logarithmic)
+            _tidy(ax)
+        line[0].set_ylabel(names[measure])
+    if not by_base:
+        for line, base in zip(axes, bases, strict=False):
+            line[0].set_ylabel(f"{BASE_LABELS[base]}\n{names[measure]}")
+    for ax, problem in zip(axes[0], problems, strict=True):
         ax.set_title(problem.capitalize(), fontsize=11)
+    for ax in axes[-1]:
         ax.set_xlabel(names[across])
-        _tidy(ax)
-    axes[0].set_ylabel(names[measure])
-    _legend(figure, axes[0])
+    _legend(figure, axes[0][0])
     return figure
+
+
+def _draw_lines(
+    ax: Any, part: pd.DataFrame, measure: str, across: str, colors: Mapping[str, str]
+) -> None:
+    """A line for each method in the frame, with its deviation around it."""
+    by_base = colors is BASE_COLORS
+    for who in rows_of(part[["method", "base", "setting"]].drop_duplicates()):
+        rows = part["method"] == who.method
+        for column in ("base", "setting"):
+            rows &= part[column] == getattr(who, column)
+        groups = part[rows].groupby(across)[measure]
+        mean, sd = groups.mean(), groups.std(ddof=0)
+        color = colors[who.base if by_base else who.method]
+        dashes = "--" if who.setting == "defaults" else "-"
+        text = label(who.method, who.base if by_base else "", who.setting)
+        ax.plot(mean.index, mean, dashes, color=color, marker="o", markersize=4, label=text)
+        ax.fill_between(mean.index, mean - sd, mean + sd, color=color, alpha=0.12, linewidth=0)
+
+
+def _set_ticks(ax: Any, ticks: Sequence[int], *, logarithmic: bool) -> None:
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
+    if logarithmic:
+        ax.set(xscale="log", yscale="log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.minorticks_off()
+    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    ax.tick_params(labelsize=8)
 
 
 def _legend(figure: "Figure", ax: Any) -> None:
