@@ -33,8 +33,18 @@ def test_summary_by_hand():
     assert list(summary["problem"]) == ["b", "b", "a"]
     assert list(summary["measure"]) == ["score", "aupr", "score"]
     assert list(summary["mean"]) == [2.0, 0.5, 5.0]
-    assert list(summary["sd"]) == [1.0, 0.0, 0.0]
+    assert list(summary["sd"].fillna(-1)) == [1.0, 0.0, -1]
     assert list(summary["n"]) == [2, 2, 1]
+
+
+def test_whole_numbers_with_gaps():
+    results = frame(
+        ("a", 0, "prs", "knn", "", 0.5), ("a", 1, "rf", "", "", 0.5), ("a", 2, "rf", "", "", 0.5)
+    ).assign(epochs=pd.array([3, None, None], dtype="Int64"))
+    summary = summarise(results, ["problem", *WHO], ["epochs"])
+    assert list(summary["mean"]) == [3.0]
+    assert summary["sd"].dtype == float
+    assert summary["sd"].isna().all()
 
 
 def test_standard_errors_by_hand():

@@ -245,8 +245,10 @@ def normalised_bars(frame: pd.DataFrame) -> "Figure":
         rows = frame[frame["problem"] == benchmark].iloc[::-1]
         places = np.arange(len(rows))
         colors = [COLORS[method] for method in rows["method"]]
-        ax.barh(places, rows["mean"], color=colors, alpha=0.6, height=0.7, label="ours")
-        ax.plot(rows["paper_mean"], places, "kD", markersize=4, label="paper (its own datasets)")
+        ax.barh(places, rows["mean"], color=colors, alpha=0.6, height=0.7)
+        ax.plot(
+            rows["paper_mean"], places, "kD", markersize=4, label="the paper, on its own datasets"
+        )
         names = [label(row.method, row.base, row.setting) for row in rows_of(rows)]
         ax.set_yticks(places, names)
         ax.set(xlim=(0, 1.05), title=benchmark, xlabel="normalised score")

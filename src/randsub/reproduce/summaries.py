@@ -38,8 +38,12 @@ def summarise(results: pd.DataFrame, by: Sequence[str], measures: Sequence[str])
     """
     parts = []
     for measure in measures:
-        groups = results.groupby(list(by), sort=False, observed=True)[measure]
-        columns = {"mean": groups.mean(), "sd": groups.std(ddof=0), "n": groups.count()}
+        # Whole numbers with gaps have a kind of missing value of their own: floats have one.
+        values = results.assign(**{measure: results[measure].astype(float)})
+        groups = values.groupby(list(by), sort=False, observed=True)[measure]
+        n = groups.count()
+        # One value has no spread to speak of.
+        columns = {"mean": groups.mean(), "sd": groups.std(ddof=0).where(n > 1), "n": n}
         part = pd.DataFrame(columns).reset_index()
         part.insert(len(by), "measure", measure)
         parts.append(part.assign(_group=range(len(part))))

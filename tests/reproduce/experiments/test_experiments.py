@@ -13,7 +13,7 @@ from randsub.reproduce.experiments.ablation import FAMILIES, FEWER, VARIANTS
 from randsub.reproduce.outputs import Folder, results_frame
 from randsub.reproduce.page import write_page
 from randsub.reproduce.runner import run_cells
-from randsub.reproduce.store import Store
+from randsub.reproduce.store import Record, Store
 
 TINY = {"bases": ("knn",), "replicates": 2, "epochs": 2}
 SIMULATED = {**TINY, "problems": ("friedman",), "test_samples": 20}
@@ -126,6 +126,25 @@ def test_from_cells_to_page(name, options, tmp_path):
         assert table.markdown().rstrip("\n") in text
     drawn = {path.name for path in (tmp_path / "docs").glob("page/*")}
     assert drawn == {f"{name}-{figure}.png" for figure in FIGURES[name] if draws}
+
+
+def test_no_dataset_that_every_method_finished(options, tmp_path):
+    """Nothing can be normalised then; the rest is there all the same."""
+    experiment = EXPERIMENTS["tabular"]
+    cells = experiment.cells(options("tabular"))
+    row = {"score": 0.5, "models": 1, "size": 2.0, "seconds": 1.0}
+    records = [
+        Record(cell, row)
+        if (cell.problem == "numbers") == (cell.method == "prs")
+        else Record(cell, {}, "ValueError: no")
+        for cell in cells
+    ]
+    # One benchmark, so that each of its datasets lacks a method.
+    one = [replace(r, cell=replace(r.cell, conditions={"benchmark": "all"})) for r in records]
+    folder = Folder(tmp_path / "out")
+    tables, _ = folder.write(experiment, one, "randsub")
+    assert {table.name for table in tables} == {"scores", "sizes", "models", "time"}
+    assert not list(folder.path.glob("figures/*"))
 
 
 def test_same_name_other_data_is_another_cell(options):

@@ -106,4 +106,5 @@ class Genomic(Experiment):
         """Normalised scores."""
         from randsub.reproduce.figures import normalised_bars
 
-        return {"normalised": normalised_bars(normalised_table(results, self.name).frame)}
+        frame = normalised_table(results, self.name).frame
+        return {"normalised": normalised_bars(frame)} if len(frame) else {}

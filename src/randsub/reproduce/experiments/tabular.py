@@ -92,4 +92,5 @@ class Tabular(Experiment):
         """Normalised scores."""
         from randsub.reproduce.figures import normalised_bars
 
-        return {"normalised": normalised_bars(normalised_table(results, self.name).frame)}
+        frame = normalised_table(results, self.name).frame
+        return {"normalised": normalised_bars(frame)} if len(frame) else {}
