@@ -1,0 +1,90 @@
+"""A cell: the smallest piece of work, with all that decides over its result."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import randsub
+
+# The i-th dataset of a problem, or resampling of a dataset, has the random state FIRST_SEED + i.
+# The study of the defaults used 0 to 9, so what is measured here was not chosen on the same data.
+FIRST_SEED: Final = 1000
+
+BASE_LABELS: Final = {"tree": "tree", "knn": "kNN", "svm": "SVM"}
+METHOD_LABELS: Final = {
+    "single": "single",
+    "rs": "RS",
+    "rase": "RaSE",
+    "prs": "PRS",
+    "rf": "RF",
+    "gbdt": "GBDT",
+}
+
+Row = dict[str, float | int | None]
+
+
+def label(method: str, base: str = "", setting: str = "") -> str:
+    """A method as readers know it: "PRS kNN, defaults"."""
+    words = " ".join(filter(None, [METHOD_LABELS[method], BASE_LABELS.get(base, base)]))
+    return f"{words}, {setting}" if setting else words
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit and its test.
+
+    Parameters
+    ----------
+    experiment, problem : str
+        Where it belongs; a problem may be a dataset.
+    replicate : int
+        Number of the dataset or resampling, from 0; it decides over every random draw.
+    method : str
+        One of "single", "rs", "rase", "prs", "rf" and "gbdt".
+    base : str, default=""
+        Base model, where the method has one.
+    setting : str, default=""
+        Name of the setting, where the method has several.
+    conditions : mapping of str to int or str
+        Sizes and the like; they become columns of the results.
+    params : mapping of str to Any
+        Parameters of the method, in full, as json knows them.
+    """
+
+    experiment: str
+    problem: str
+    replicate: int
+    method: str
+    base: str = ""
+    setting: str = ""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """Random state of the data and of the method."""
+        return FIRST_SEED + self.replicate
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The parameters without the fingerprint of the data, which no method takes."""
+        return {name: value for name, value in self.params.items() if name != "data"}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that decides over the result: the cell itself and the version of randsub."""
+        return {**asdict(self), "seed": self.seed, "version": randsub.__version__}
+
+    @property
+    def key(self) -> str:
+        """Name of the cell on disk: readable words and a hash of its identity."""
+        words = [self.problem, self.method, self.base, self.setting, f"{self.replicate:03d}"]
+        readable = "-".join(filter(None, words)).lower()
+        slug = "".join(letter if letter.isalnum() else "-" for letter in readable)
+        text = json.dumps(self.identity, sort_keys=True, allow_nan=False)
+        return f"{slug[:100]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+    def __str__(self) -> str:
+        return f"{self.problem} #{self.replicate}, {label(self.method, self.base, self.setting)}"

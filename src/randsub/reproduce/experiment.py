@@ -1,0 +1,85 @@
+"""What an experiment is: it names its cells, runs one, and makes tables and figures of results."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+
+from randsub.reproduce.cells import Cell, Row
+from randsub.reproduce.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much of an experiment is run.
+
+    An experiment takes those that its ``flags`` name and leaves the others as they are.
+
+    Parameters
+    ----------
+    problems, bases, methods, settings, ablations : tuple of str
+        What is run; no problems are all that there are in the data folder.
+    replicates : int
+        Number of datasets or resamplings.
+    epochs : int or None
+        Number of epochs of PRS in place of the setting's.
+    irrelevant, samples : tuple of int
+        Numbers of irrelevant features and of training samples.
+    test_samples : int
+        Number of test samples.
+    rase_candidates, rase_iterations : int
+        Subsets among which RaSE chooses each of its members, and its iterations.
+    data : Path or None
+        Folder of the data sets.
+    """
+
+    problems: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ("tree", "knn", "svm")
+    methods: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    ablations: tuple[str, ...] = ()
+    replicates: int = 10
+    epochs: int | None = None
+    irrelevant: tuple[int, ...] = (300,)
+    samples: tuple[int, ...] = (300,)
+    test_samples: int = 1000
+    rase_candidates: int = 500
+    rase_iterations: int = 10
+    data: Path | None = None
+
+
+class Experiment(ABC):
+    """One experiment of the paper.
+
+    ``flags`` are the options it knows, ``choices`` the values of those with a fixed list, ``full``
+    the options that repeat the paper and ``quick`` those that take minutes.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    flags: ClassVar[tuple[str, ...]]
+    choices: ClassVar[Mapping[str, tuple[str, ...]]]
+    full: ClassVar[Options]
+    quick: ClassVar[Options]
+
+    @abstractmethod
+    def cells(self, options: Options) -> list[Cell]:
+        """All cells, in the order in which they are run."""
+
+    @abstractmethod
+    def run(self, cell: Cell, data: Path | None) -> Row:
+        """The numbers of one cell; ``data`` is the folder of the data sets, where some are read."""
+
+    @abstractmethod
+    def tables(self, results: pd.DataFrame) -> list[Table]:
+        """Tables of the results, beside the paper's figures."""
+
+    @abstractmethod
+    def figures(self, results: pd.DataFrame) -> dict[str, "Figure"]:
+        """Figures of the results, by name."""

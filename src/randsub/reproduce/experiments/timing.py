@@ -1,0 +1,124 @@
+"""What PRS takes in time with more samples and with more features."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+
+from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, Cell, Row
+from randsub.reproduce.comparison import plain_table
+from randsub.reproduce.experiment import Experiment, Options
+from randsub.reproduce.experiments.simulated import (
+    N_IRRELEVANT,
+    N_TRAIN,
+    PROBLEMS,
+    draw_problem,
+    sizes,
+)
+from randsub.reproduce.grid import method_cells
+from randsub.reproduce.settings import SETTINGS
+from randsub.reproduce.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Timing(Experiment):
+    """Computing time along the number of training samples N, and along that of features M."""
+
+    name: ClassVar[str] = "timing"
+    summary: ClassVar[str] = "computing time against the numbers of samples and of features"
+    flags: ClassVar[tuple[str, ...]] = (
+        "problems",
+        "bases",
+        "methods",
+        "settings",
+        "replicates",
+        "epochs",
+        "irrelevant",
+        "samples",
+        "test_samples",
+        "rase_candidates",
+        "rase_iterations",
+    )
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "problems": PROBLEMS,
+        "bases": tuple(BASE_LABELS),
+        "methods": tuple(METHOD_LABELS),
+        "settings": tuple(SETTINGS),
+    }
+    full: ClassVar[Options] = Options(
+        problems=PROBLEMS,
+        methods=("prs",),
+        settings=("paper", "defaults"),
+        irrelevant=(50, 100, 300, 500, 1000),
+        samples=(100, 200, 300, 500, 1000),
+        test_samples=100,
+    )
+    quick: ClassVar[Options] = replace(
+        full,
+        bases=("tree", "knn"),
+        settings=("defaults",),
+        replicates=2,
+        epochs=200,
+        irrelevant=(100, 300, 1000),
+        samples=(100, 300, 1000),
+    )
+
+    def cells(self, options: Options) -> list[Cell]:
+        """One of the two numbers at a time; the other is the paper's 300."""
+        conditions = [
+            *(sizes(options, N_IRRELEVANT, n_train) for n_train in options.samples),
+            *(sizes(options, n_irrelevant) for n_irrelevant in options.irrelevant),
+        ]
+        # Where the two lines cross, there is one cell.
+        distinct = [one for i, one in enumerate(conditions) if one not in conditions[:i]]
+        return [
+            cell
+            for replicate in range(options.replicates)
+            for problem in options.problems
+            for condition in distinct
+            for cell in method_cells(self.name, problem, replicate, options, condition)
+        ]
+
+    def run(self, cell: Cell, data: Path | None) -> Row:
+        """Draw the dataset, train, test."""
+        from randsub.reproduce.methods import measure
+
+        return measure(cell, draw_problem(cell))
+
+    def tables(self, results: pd.DataFrame) -> list[Table]:
+        """Models trained, and times, along both numbers."""
+        by = ["n_train", "n_irrelevant"]
+        return [
+            plain_table("models", "Base models trained", results, ["models"], by),
+            plain_table(
+                "time",
+                "Seconds for training and testing, on one thread",
+                results,
+                ["seconds"],
+                by,
+            ),
+        ]
+
+    def figures(self, results: pd.DataFrame) -> dict[str, "Figure"]:
+        """One curve along each number."""
+        from randsub.reproduce.figures import curves
+
+        names = {
+            "seconds": "seconds, one thread",
+            "n_train": "training samples N",
+            "n_irrelevant": "irrelevant features",
+        }
+        lines = {
+            "time-samples": ("n_train", results["n_irrelevant"] == N_IRRELEVANT),
+            "time-features": ("n_irrelevant", results["n_train"] == N_TRAIN),
+        }
+        by_base = set(results["method"]) == {"prs"}
+        return {
+            name: curves(results[rows], "seconds", across, names, by_base=by_base, logarithmic=True)
+            for name, (across, rows) in lines.items()
+            if results.loc[rows, across].nunique() > 1
+        }

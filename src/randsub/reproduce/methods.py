@@ -1,0 +1,261 @@
+"""How each method is trained, tuned and measured.
+
+All are trained on the training samples alone. What has to be chosen is chosen by the score on the
+validation samples, as the paper's appendix says; among equals the first wins. Single models and
+forests see features with mean 0 and deviation 1; the ensembles of randsub scale them themselves.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.metrics import average_precision_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from randsub import PRSClassifier, PRSRegressor
+from randsub._typing import FloatArray, IntArray
+from randsub.baselines import (
+    RandomSubspaceClassifier,
+    RandomSubspaceRegressor,
+    RaSEClassifier,
+    RaSERegressor,
+)
+from randsub.baselines.random_subspace import candidate_sizes
+from randsub.penalties import ExpectedSize
+from randsub.reproduce.cells import Cell, Row
+
+Task = Literal["regression", "classification"]
+
+BASES: dict[str, dict[Task, type[Any]]] = {
+    "tree": {"regression": DecisionTreeRegressor, "classification": DecisionTreeClassifier},
+    "knn": {"regression": KNeighborsRegressor, "classification": KNeighborsClassifier},
+    "svm": {"regression": SVR, "classification": SVC},
+}
+_PRS: dict[Task, type[Any]] = {"regression": PRSRegressor, "classification": PRSClassifier}
+_SUBSPACE: dict[Task, type[Any]] = {
+    "regression": RandomSubspaceRegressor,
+    "classification": RandomSubspaceClassifier,
+}
+_RASE: dict[Task, type[Any]] = {"regression": RaSERegressor, "classification": RaSEClassifier}
+_FOREST: dict[Task, type[Any]] = {
+    "regression": RandomForestRegressor,
+    "classification": RandomForestClassifier,
+}
+_BOOSTING: dict[Task, type[Any]] = {
+    "regression": GradientBoostingRegressor,
+    "classification": GradientBoostingClassifier,
+}
+_DEPTHS = range(1, 11)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data of one cell.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+        What is predicted.
+    X_train, X_val, X_test : ndarray of shape (n_samples, n_features)
+        Features of the three parts.
+    y_train, y_val, y_test : ndarray of shape (n_samples,)
+        Their targets.
+    relevant : int ndarray, default=None
+        Columns that make y, where they are known.
+    """
+
+    task: Task
+    X_train: FloatArray
+    y_train: Any
+    X_val: FloatArray
+    y_val: Any
+    X_test: FloatArray
+    y_test: Any
+    relevant: IntArray | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.X_train.shape[1])
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained method and what is known of it."""
+
+    model: Any
+    models: int
+    size: float | None = None
+    epochs: int | None = None
+    tuned: float | None = None
+    ranking: FloatArray | None = None
+
+
+def measure(cell: Cell, problem: Problem) -> Row:
+    """Train the cell's method, test it, and take the time of both.
+
+    Parameters
+    ----------
+    cell : Cell
+    problem : Problem
+
+    Returns
+    -------
+    row : dict
+        ``score`` on the test samples (R2 or accuracy), ``aupr`` of the ranking where the truth is
+        known, ``size`` (features that a member sees on average), base ``models`` trained,
+        ``epochs`` or iterations, the ``tuned`` hyper-parameter, and ``seconds``.
+    """
+    if cell.base and cell.method != "single":
+        _compile_engine(cell.base, problem.task)
+    begin = time.perf_counter()
+    fitted = _METHODS[cell.method](cell, problem)
+    score = float(fitted.model.score(problem.X_test, problem.y_test))
+    seconds = time.perf_counter() - begin
+    return {
+        "score": score,
+        "aupr": _ranking_quality(fitted.ranking, problem),
+        "size": fitted.size,
+        "models": fitted.models,
+        "epochs": fitted.epochs,
+        "tuned": fitted.tuned,
+        "seconds": seconds,
+    }
+
+
+@cache
+def _compile_engine(base: str, task: Task) -> None:
+    """A tiny fit, once a process, so that no cell's time contains that of a compiler."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), np.arange(40) % 2
+    _PRS[task](BASES[base][task](), n_estimators=4, max_iter=2, random_state=0).fit(X, y)
+
+
+def _ranking_quality(ranking: FloatArray | None, problem: Problem) -> float | None:
+    if ranking is None or problem.relevant is None:
+        return None
+    truth = np.isin(np.arange(problem.n_features), problem.relevant)
+    return float(average_precision_score(truth, ranking))
+
+
+# -- the methods -----------------------------------------------------------------------------------
+
+
+def _best(candidates: Iterable[tuple[float, Any]], problem: Problem) -> tuple[float, Any]:
+    """The candidate, a value with its trained model, of the best validation score."""
+    best: tuple[float, float, Any] | None = None
+    for value, model in candidates:
+        score = model.score(problem.X_val, problem.y_val)
+        if best is None or score > best[0]:
+            best = (score, value, model)
+    if best is None:
+        raise ValueError("There is nothing to choose from.")
+    return best[1], best[2]
+
+
+def _single(cell: Cell, problem: Problem) -> Fitted:
+    base = _seeded(BASES[cell.base][problem.task](), cell.seed)
+    model = make_pipeline(StandardScaler(), base).fit(problem.X_train, problem.y_train)
+    return Fitted(model, models=1, size=float(problem.n_features))
+
+
+def _seeded(model: Any, seed: int) -> Any:
+    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+
+
+def _forest(cell: Cell, problem: Problem) -> Fitted:
+    sizes = candidate_sizes(problem.n_features)
+    forests = (
+        _FOREST[problem.task](max_features=size, random_state=cell.seed, **cell.arguments).fit(
+            problem.X_train, problem.y_train
+        )
+        for size in sizes
+    )
+    size, model = _best(zip(sizes, forests, strict=True), problem)
+    n_models = cell.params["n_estimators"] * len(sizes)
+    return Fitted(model, n_models, tuned=size, ranking=model.feature_importances_)
+
+
+def _boosting(cell: Cell, problem: Problem) -> Fitted:
+    machines = (
+        _BOOSTING[problem.task](max_depth=depth, random_state=cell.seed, **cell.arguments).fit(
+            problem.X_train, problem.y_train
+        )
+        for depth in _DEPTHS
+    )
+    depth, model = _best(zip(_DEPTHS, machines, strict=True), problem)
+    # One tree a step, or one for each class where there are more than two.
+    n_models = model.estimators_.size * len(_DEPTHS)
+    return Fitted(model, n_models, tuned=depth, ranking=model.feature_importances_)
+
+
+def _prs(cell: Cell, problem: Problem) -> Fitted:
+    params = cell.arguments
+    penalties = params.pop("penalties", [])
+    if problem.task == "regression":
+        del params["voting"]
+
+    def fit(penalty: Any) -> Any:
+        base = BASES[cell.base][problem.task]()
+        model = _PRS[problem.task](base, random_state=cell.seed, **{**params, "penalty": penalty})
+        return model.fit(problem.X_train, problem.y_train, X_val=problem.X_val, y_val=problem.y_val)
+
+    tuned, n_models = None, 0
+    if penalties:
+        # From strong to weak: among equals, the sparser one.
+        falling = sorted(penalties, reverse=True)
+        models = [fit(ExpectedSize(coefficient)) for coefficient in falling]
+        tuned, model = _best(zip(falling, models, strict=True), problem)
+        n_models = sum(model.n_models_trained_ for model in models)
+    else:
+        model = fit(None)
+        n_models = model.n_models_trained_
+    return Fitted(
+        model, n_models, float(model.expected_size_), model.n_iter_, tuned, ranking=model.alpha_
+    )
+
+
+def _subspace(cell: Cell, problem: Problem) -> Fitted:
+    model = _baseline(_SUBSPACE, cell, problem, max_features="validation")
+    size = float(model.expected_size_)
+    return Fitted(model, int(model.n_models_trained_), size, tuned=size)
+
+
+def _rase(cell: Cell, problem: Problem) -> Fitted:
+    model = _baseline(_RASE, cell, problem)
+    return Fitted(
+        model,
+        int(model.n_models_trained_),
+        float(model.expected_size_),
+        epochs=cell.params["max_iter"],
+        ranking=model.alpha_,
+    )
+
+
+def _baseline(kinds: dict[Task, type[Any]], cell: Cell, problem: Problem, **more: Any) -> Any:
+    base = BASES[cell.base][problem.task]()
+    model = kinds[problem.task](base, random_state=cell.seed, **cell.arguments, **more)
+    return model.fit(problem.X_train, problem.y_train, X_val=problem.X_val, y_val=problem.y_val)
+
+
+_METHODS: dict[str, Callable[[Cell, Problem], Fitted]] = {
+    "single": _single,
+    "rs": _subspace,
+    "rase": _rase,
+    "prs": _prs,
+    "rf": _forest,
+    "gbdt": _boosting,
+}

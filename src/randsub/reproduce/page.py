@@ -1,0 +1,157 @@
+"""A page of what was reproduced: hand-written words in ``page.md``, tables from result files.
+
+In the template, ``{{ runs }}`` becomes the list of what was run, ``{{ agreement }}`` the summary of
+where we agree with the paper, ``{{ missing }}`` the paper's tables that our copy lacks, and
+``{{ NAME }}`` the tables and figures of the experiment of that name.
+"""
+
+import importlib.util
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from randsub.reproduce import published
+from randsub.reproduce.cells import FIRST_SEED, label
+from randsub.reproduce.comparison import MEASURES
+from randsub.reproduce.experiments import EXPERIMENTS
+from randsub.reproduce.figures import png
+from randsub.reproduce.outputs import Folder
+from randsub.reproduce.store import write_atomically
+from randsub.reproduce.tables import Table, plain
+
+_MARK = re.compile(r"\{\{ (\w+) \}\}")
+_KEYS = ["experiment", "problem", "method", "base", "setting", "replicate"]
+
+
+def write_page(folders: Sequence[Path], output: Path, *, figures: bool = True) -> None:
+    """Write the page of the results in some folders.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Folders that ``randsub reproduce`` has written. Several may be of one experiment: their
+        cells are put together, and cells that are in two of them must agree.
+    output : Path
+        The page, markdown. Figures go into a folder of its name beside it.
+    figures : bool, default=True
+        Whether to draw figures; needs matplotlib.
+    """
+    runs: list[dict[str, Any]] = []
+    results: dict[str, list[pd.DataFrame]] = {}
+    for folder in folders:
+        run, frame = Folder(folder).read()
+        if run["experiment"] not in EXPERIMENTS:
+            raise ValueError(
+                f"{folder} has results of the experiment {run['experiment']!r}, which this version "
+                f"of randsub does not know; it knows {', '.join(EXPERIMENTS)}."
+            )
+        runs.append(run)
+        results.setdefault(run["experiment"], []).append(frame)
+    merged = {name: merge(frames, name) for name, frames in results.items()}
+    tables = {name: EXPERIMENTS[name].tables(frame) for name, frame in merged.items()}
+    draws = figures and importlib.util.find_spec("matplotlib") is not None
+    images = {name: _draw(name, merged[name], output) if draws else [] for name in merged}
+    parts = {
+        "runs": _runs(runs),
+        "agreement": agreement(tables),
+        "missing": "\n".join(
+            f"* {row.content} (`{row.table}`)" for row in published.missing().itertuples()
+        ),
+        **{name: _section(tables.get(name, []), images.get(name, [])) for name in EXPERIMENTS},
+    }
+    template = files("randsub.reproduce").joinpath("page.md").read_text(encoding="utf-8")
+    write_atomically(output, fill(template, parts).encode())
+
+
+def fill(template: str, parts: Mapping[str, str]) -> str:
+    """The template with each mark replaced; a mark or a part without the other is an error."""
+    marks = set(_MARK.findall(template))
+    if marks != set(parts):
+        odd = ", ".join(sorted(marks ^ set(parts)))
+        raise ValueError(f"page.md and the parts of the page do not fit together: {odd}.")
+    return _MARK.sub(lambda mark: parts[mark[1]].rstrip("\n"), template)
+
+
+def merge(frames: Sequence[pd.DataFrame], name: str) -> pd.DataFrame:
+    """Results of several runs of one experiment; the times of a cell are those of the first."""
+    frame = pd.concat(frames, ignore_index=True)
+    conditions = [column for column in frame if str(column).startswith("n_")]
+    numbers = frame.drop(columns="seconds").drop_duplicates()
+    if numbers.duplicated([*_KEYS, *conditions]).any():
+        twice = numbers[numbers.duplicated([*_KEYS, *conditions])].iloc[0]
+        raise ValueError(
+            f"Two folders have different results for one cell of {name!r}: {twice['problem']} "
+            f"#{twice['replicate']}, {label(twice['method'], twice['base'], twice['setting'])}; "
+            "leave one of them out."
+        )
+    return frame.loc[numbers.index].reset_index(drop=True)
+
+
+def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
+    lines = [
+        "| command | cells | failed | versions |",
+        "|---|---|---|---|",
+        *(
+            f"| `{run['command']}` | {run['cells']} | {run['failed']} | "
+            + ", ".join(f"{name} {version}" for name, version in run["environment"].items())
+            + " |"
+            for run in runs
+        ),
+        "",
+        f"Replicate i has the random state {FIRST_SEED} + i, for the data and for the method.",
+    ]
+    return "\n".join(lines)
+
+
+def agreement(tables: Mapping[str, Sequence[Table]]) -> str:
+    """How many cells agree with the paper, and which do not."""
+    lines = ["| experiment | table | setting | agrees | better | worse | differs |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    apart: list[str] = []
+    for name, several in tables.items():
+        for table in several:
+            if "verdict" not in table.frame:
+                continue
+            judged = table.frame[table.frame["verdict"] != ""]
+            for setting, rows in judged.groupby("setting", sort=False):
+                counts = rows["verdict"].value_counts()
+                cells = [
+                    str(counts.get(word, 0)) for word in ("agrees", "better", "worse", "differs")
+                ]
+                line = [name, table.name, str(setting) or "(no setting)", *cells]
+                lines.append(f"| {' | '.join(line)} |")
+            outside = judged[judged["verdict"].isin(["worse", "differs"])]
+            apart += [_apart(row) for row in outside.itertuples()]
+    if len(lines) == 2:
+        return "None of these results has a published counterpart."
+    heading = ["", "Not within two standard errors, and not better:", ""]
+    return "\n".join([*lines, *heading, *(apart or ["* none"])])
+
+
+def _apart(row: Any) -> str:
+    digits = 2 if row.measure == "size" else 3
+    return (
+        f"* {row.problem}, {label(row.method, row.base, row.setting)}, {MEASURES[row.measure]}: "
+        f"{plain(row.mean, digits)}, paper {plain(row.paper_mean, 2)} "
+        f"({plain(row.standard_errors, 1, '+')} standard errors)"
+    )
+
+
+def _draw(name: str, results: pd.DataFrame, output: Path) -> list[str]:
+    """Draw the figures of an experiment beside the page; returns their lines in it."""
+    lines = []
+    for figure_name, figure in EXPERIMENTS[name].figures(results).items():
+        file = f"{name}-{figure_name}.png"
+        write_atomically(output.with_suffix("") / file, png(figure))
+        lines.append(f"![{name}: {figure_name}]({output.stem}/{file})")
+    return lines
+
+
+def _section(tables: Sequence[Table], images: Sequence[str]) -> str:
+    if not tables:
+        return "Not among the results of this page."
+    return "\n\n".join([*images, *(table.markdown().rstrip("\n") for table in tables)])

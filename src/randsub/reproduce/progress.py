@@ -1,0 +1,158 @@
+"""One line about how far it is: cells done, time spent, time left, what is running."""
+
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TextIO
+
+from randsub.reproduce.cells import Cell
+
+
+def clock_time(seconds: float) -> str:
+    """Seconds as people read them: 0:07, 12:30, 3:05:00."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+class Costs:
+    """What cells cost so far, for a guess at what the others will.
+
+    A cell is expected to take the mean time of those most like it: the same in all but the
+    replicate, else of the same method, base model and setting, else of the same method, else any.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+
+    def add(self, cell: Cell, seconds: float) -> None:
+        """Take in what a cell took."""
+        for likeness in self._likenesses(cell):
+            self._seen[likeness].append(seconds)
+
+    def expected(self, cell: Cell) -> float | None:
+        """Seconds that a cell will take; None as long as nothing is known."""
+        for likeness in self._likenesses(cell):
+            if seen := self._seen.get(likeness):
+                return sum(seen) / len(seen)
+        return None
+
+    @staticmethod
+    def _likenesses(cell: Cell) -> Iterator[tuple[Any, ...]]:
+        method = (cell.method, cell.base, cell.setting)
+        conditions = tuple(sorted((name, str(value)) for name, value in cell.conditions.items()))
+        yield (*method, cell.problem, conditions)
+        yield method
+        yield (cell.method,)
+        yield ()
+
+
+class Progress:
+    """Tells how far a run is: a line that rewrites itself on a terminal, else a line a cell.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        What is to be run.
+    n_before : int, default=0
+        Number of cells that were there already.
+    n_jobs : int, default=1
+        Cells that run at the same time.
+    costs : Costs, default=None
+        What is known of cells that were there already.
+    stream : text file, default=None
+        Where it is told; standard error by default.
+    clock : callable, default=time.monotonic
+        Gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        n_before: int = 0,
+        *,
+        n_jobs: int = 1,
+        costs: Costs | None = None,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._left = {cell.key: cell for cell in cells}
+        self._running: dict[str, Cell] = {}
+        self._n_done, self._n_total = n_before, n_before + len(cells)
+        self._n_jobs = n_jobs
+        self._costs = costs or Costs()
+        self._stream = stream or sys.stderr
+        self._clock, self._begin = clock, clock()
+        self._rewrites = self._stream.isatty()
+        self._width = 0
+        # Cells are handed out by a thread of the pool and come back in the main one.
+        self._lock = threading.Lock()
+
+    def started(self, cell: Cell) -> None:
+        """A cell begins."""
+        with self._lock:
+            self._running[cell.key] = cell
+            if self._rewrites:
+                self._tell()
+
+    def finished(self, cell: Cell, seconds: float | None, *, error: str = "") -> None:
+        """A cell ends, well or with an error."""
+        with self._lock:
+            self._running.pop(cell.key, None)
+            self._left.pop(cell.key, None)
+            self._n_done += 1
+            if seconds is not None:
+                self._costs.add(cell, seconds)
+            if error:
+                self._print(f"failed: {cell}: {error}")
+            self._tell(last=cell)
+
+    def close(self) -> None:
+        """Leave the line as it is."""
+        with self._lock:
+            if self._rewrites and self._width:
+                self._stream.write("\n")
+                self._stream.flush()
+            self._width = 0
+
+    def seconds_left(self) -> float | None:
+        """Expected time until the end, or None as long as nothing is known."""
+        expected = [self._costs.expected(cell) for cell in self._left.values()]
+        known = [seconds for seconds in expected if seconds is not None]
+        if len(known) < len(expected):
+            return None
+        return sum(known) / max(1, min(self._n_jobs, len(known)))
+
+    def line(self, last: Cell | None = None) -> str:
+        """The line itself."""
+        left = self.seconds_left()
+        words = [
+            f"{self._n_done}/{self._n_total}",
+            f"{clock_time(self._clock() - self._begin)} elapsed",
+            "time left unknown" if left is None else f"about {clock_time(left)} left",
+        ]
+        if self._rewrites or last is None:
+            if self._running:
+                words.append("now " + "; ".join(map(str, self._running.values())))
+        else:
+            words.append(f"done {last}")
+        return ", ".join(words[:3]) + "".join(f": {word}" for word in words[3:])
+
+    def _tell(self, last: Cell | None = None) -> None:
+        text = self.line(last)
+        if not self._rewrites:
+            self._print(text)
+            return
+        shown = text[:119]
+        self._stream.write("\r" + shown.ljust(self._width))
+        self._stream.flush()
+        self._width = len(shown)
+
+    def _print(self, text: str) -> None:
+        if self._rewrites and self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._width = 0
+        self._stream.write(text + "\n")
+        self._stream.flush()

@@ -1,0 +1,49 @@
+"""The settings of PRS: the paper's, and the constructor's."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+PAPER: Final[Mapping[str, Any]] = {
+    "n_estimators": 100,
+    "alpha_init": 0.05,
+    "max_iter": 3000,
+    "learning_rate": 1e-3,
+    "n_batches": 10,
+    "ess_threshold": 0.9,
+    "refresh": "fresh",
+    "n_revivals": 0,
+    "n_iter_no_change": None,
+    "self_normalize": False,
+    "baseline": "weighted",
+    "voting": "hard",
+    "optimizer": "adam",
+}
+SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": PAPER, "defaults": {}}
+
+# Where and how it runs; without influence on the result.
+_OF_THE_RUN = ("estimator", "n_jobs", "random_state", "verbose")
+
+
+def prs_parameters(changes: Mapping[str, Any], epochs: int | None = None) -> dict[str, Any]:
+    """Every parameter of PRS under a setting.
+
+    In full, so that a cell computed with other defaults is not taken for one of today's.
+
+    Parameters
+    ----------
+    changes : mapping
+        What the setting changes in the constructor's defaults.
+    epochs : int, default=None
+        Number of epochs in place of the setting's.
+
+    Returns
+    -------
+    params : dict
+        Keyword arguments for :class:`randsub.PRSClassifier`; regressors have no ``voting``.
+    """
+    from randsub import PRSClassifier
+
+    params = {**PRSClassifier().get_params(deep=False), **changes}
+    if epochs is not None:
+        params["max_iter"] = epochs
+    return {name: value for name, value in params.items() if name not in _OF_THE_RUN}

@@ -1,0 +1,45 @@
+"""Real datasets: where they are, which task they are, and whether they are still the same."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def data_folder(data: Path | None, experiment: str) -> Path:
+    """The folder of the data sets; an error that says what to do where there is none."""
+    if data is None:
+        raise ValueError(
+            f"The experiment {experiment!r} reads data sets: name their folder with --data."
+        )
+    if not data.is_dir():
+        raise FileNotFoundError(
+            f"--data={data} is not a folder; name one that holds the data sets."
+        )
+    return data
+
+
+def choose(wanted: Sequence[str], available: Sequence[str], home: Path) -> list[str]:
+    """The datasets asked for, or all; an error where there are none of that name."""
+    unknown = [name for name in wanted if name not in available]
+    if unknown or not available:
+        there = ", ".join(available) or "none"
+        raise ValueError(
+            f"Found no dataset {', '.join(unknown) or 'at all'} in {home}; there are: {there}."
+        )
+    return list(wanted or available)
+
+
+def fingerprint(dataset: Any) -> str:
+    """A hash of X and y: cells of a dataset that has changed are not those of today."""
+    digest = hashlib.sha256()
+    for part in (dataset.X, dataset.y):
+        if isinstance(part, pd.DataFrame | pd.Series):
+            part = pd.util.hash_pandas_object(part, index=False).to_numpy()
+        array = np.ascontiguousarray(part)
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:16]

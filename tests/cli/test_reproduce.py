@@ -1,0 +1,126 @@
+"""``randsub reproduce`` from its flags to its files."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from randsub.cli import main
+from randsub.cli.main import Exit
+from randsub.reproduce.experiments import EXPERIMENTS
+from randsub.reproduce.experiments.simulated import Simulated
+
+TINY = ["reproduce", "simulated", "--methods", "single", "--problems", "friedman", "linear"]
+TINY += ["--bases", "tree", "knn", "--irrelevant", "3", "--test-samples", "20"]
+
+
+def contents(folder):
+    """Everything that must not depend on how it was run."""
+    files = [folder / "results.csv", *sorted((folder / "tables").iterdir())]
+    return {path.name: path.read_bytes() for path in files if not path.name.startswith("time")}
+
+
+def test_files_tables_and_messages(tmp_path, capsys):
+    assert main([*TINY, "--replicates", "2", "--output", str(tmp_path)]) == Exit.DONE
+    out, err = capsys.readouterr()
+    assert "single kNN" in out
+    assert out.endswith(f"Written to {tmp_path}.\n")
+    assert err.splitlines()[-1].startswith("8/8, ")
+    results = pd.read_csv(tmp_path / "results.csv")
+    assert len(results) == 8
+    assert "seconds" not in results
+    assert set(results["seed"]) == {1000, 1001}
+    assert set(pd.read_csv(tmp_path / "timings.csv")) >= {"seconds", "method", "replicate"}
+    assert (tmp_path / "figures" / "boxes.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "failed.csv").exists()
+
+    # Once more: nothing is left to do, and nothing changes.
+    before = contents(tmp_path)
+    assert main([*TINY, "--replicates", "2", "--output", str(tmp_path)]) == Exit.DONE
+    assert capsys.readouterr().err == ""
+    assert contents(tmp_path) == before
+
+
+def test_a_killed_run_goes_on_to_the_same_files(tmp_path):
+    flags = [*TINY, "--replicates", "40", "--output"]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "randsub", *flags, str(killed)], stderr=subprocess.DEVNULL
+    )
+    cells = killed / "cells"
+    deadline = time.monotonic() + 60
+    while len(list(cells.glob("*.json"))) < 5 and time.monotonic() < deadline:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    there = len(list(cells.glob("*.json")))
+    assert 5 <= there < 160
+    # What a kill may leave behind, and what a broken disk may.
+    (cells / ".half.json.1.part").write_text('{"cell"')
+    next(cells.glob("*.json")).write_text("")
+    kept = {path: path.stat().st_mtime_ns for path in cells.glob("*.json") if path.stat().st_size}
+    assert main([*flags, str(killed)]) == Exit.DONE
+    assert main([*flags, str(whole)]) == Exit.DONE
+    assert contents(killed) == contents(whole)
+    # Cells that were there were not run again.
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+
+
+def test_any_number_of_jobs_gives_the_same(tmp_path):
+    flags = [*TINY, "--replicates", "2", "--output"]
+    assert main([*flags, str(tmp_path / "one")]) == Exit.DONE
+    assert main([*flags, str(tmp_path / "two"), "--jobs", "2"]) == Exit.DONE
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_a_failed_cell_is_told_and_the_rest_goes_on(tmp_path, monkeypatch, capsys):
+    whole_run = Simulated.run
+
+    def run(self, cell, data):
+        if cell.base == "knn" and cell.problem == "linear":
+            raise ArithmeticError("out of\nnumbers")
+        return whole_run(self, cell, data)
+
+    monkeypatch.setattr(Simulated, "run", run)
+    flags = [*TINY, "--replicates", "1", "--output", str(tmp_path)]
+    assert main(flags) == Exit.INCOMPLETE == 3
+    err = capsys.readouterr().err
+    assert "failed: linear #0, single kNN: ArithmeticError: out of numbers" in err
+    assert "1 of 4 cells failed" in err
+    failed = pd.read_csv(tmp_path / "failed.csv")
+    assert list(failed["error"]) == ["ArithmeticError: out of numbers"]
+    assert len(pd.read_csv(tmp_path / "results.csv")) == 3
+
+    monkeypatch.setattr(Simulated, "run", whole_run)
+    assert main(flags) == Exit.DONE
+    assert len(pd.read_csv(tmp_path / "results.csv")) == 4
+    assert not (tmp_path / "failed.csv").exists()
+
+
+def test_everything_failing_still_ends_well_behaved(tmp_path, monkeypatch):
+    def run(self, cell, data):
+        raise ArithmeticError
+
+    monkeypatch.setattr(Simulated, "run", run)
+    assert main([*TINY, "--replicates", "1", "--output", str(tmp_path)]) == Exit.INCOMPLETE
+    assert len(pd.read_csv(tmp_path / "failed.csv")) == 4
+
+
+@pytest.mark.parametrize("name", ["tabular", "genomic"])
+def test_data_folder_is_asked_for(name, tmp_path, capsys):
+    assert main(["reproduce", name]) == Exit.ERROR
+    assert "--data" in capsys.readouterr().err
+    assert main(["reproduce", name, "--data", str(tmp_path / "nowhere")]) == Exit.ERROR
+    assert "nowhere is not a folder" in capsys.readouterr().err
+
+
+def test_quick_is_a_part_of_the_whole():
+    for experiment in EXPERIMENTS.values():
+        for flag, values in experiment.choices.items():
+            assert set(getattr(experiment.quick, flag)) <= set(getattr(experiment.full, flag))
+            assert set(getattr(experiment.full, flag)) <= set(values)
+        assert experiment.quick.replicates <= experiment.full.replicates

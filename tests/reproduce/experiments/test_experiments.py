@@ -1,0 +1,193 @@
+"""Every experiment from its cells to its page, with tiny sizes."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from randsub.datasets import make_friedman, make_hypercube
+from randsub.reproduce.experiments import EXPERIMENTS, genomic, tabular
+from randsub.reproduce.experiments.ablation import FAMILIES, FEWER, VARIANTS
+from randsub.reproduce.outputs import Folder, results_frame
+from randsub.reproduce.page import write_page
+from randsub.reproduce.runner import run_cells
+from randsub.reproduce.store import Record, Store
+
+TINY = {"bases": ("knn",), "replicates": 2, "epochs": 2}
+SIMULATED = {**TINY, "problems": ("friedman",), "test_samples": 20}
+OPTIONS = {
+    "simulated": {
+        **SIMULATED,
+        "irrelevant": (3, 300),
+        "methods": ("single", "prs"),
+    },
+    "timing": {**SIMULATED, "irrelevant": (3, 300), "samples": (50, 300)},
+    "ablation": {**SIMULATED, "problems": ("friedman",), "replicates": 1},
+    "tabular": {**TINY, "methods": ("single", "prs")},
+    "genomic": {**TINY, "methods": ("single", "prs"), "settings": ("defaults",)},
+}
+TABLES = {
+    "simulated": {"comparison", "scores", "sizes", "models", "settings", "irrelevant", "time"},
+    "timing": {"models", "time"},
+    "ablation": {*FAMILIES, "time"},
+    "tabular": {"normalised", "scores", "sizes", "models", "time"},
+    "genomic": {"normalised", "scores", "sizes", "models", "time"},
+}
+FIGURES = {
+    "simulated": {"boxes", "irrelevant-score", "irrelevant-aupr"},
+    "timing": {"time-samples", "time-features"},
+    "ablation": set(FAMILIES),
+    "tabular": {"normalised"},
+    "genomic": {"normalised"},
+}
+
+
+class Loaders:
+    """Small generated datasets behind the interface of the loaders."""
+
+    def __init__(self):
+        make = {"numbers": make_friedman, "classes": make_hypercube}
+        self.data = {name: one(90, 3, random_state=0)[:2] for name, one in make.items()}
+
+    def list_tabular(self, home):
+        return [("numbers", "regression"), ("classes", "classification")]
+
+    def load_tabular(self, name, home, task=None):
+        X, y = self.data[name]
+        return SimpleNamespace(X=X, y=y, task=task)
+
+    def sample_tabular(self, dataset, random_state):
+        rows = np.random.default_rng(random_state).permutation(90).reshape(3, 30)
+        parts = zip(("train", "val", "test"), rows, strict=True)
+        drawn = {}
+        for part, chosen in parts:
+            drawn |= {f"X_{part}": dataset.X[chosen], f"y_{part}": dataset.y[chosen]}
+        return SimpleNamespace(**drawn)
+
+    def list_genomic(self, home):
+        return ["classes"]
+
+    def load_genomic(self, name, home):
+        return self.load_tabular(name, home)
+
+    def genomic_folds(self, dataset, random_state):
+        rows = np.random.default_rng(random_state).permutation(90).reshape(5, 18)
+        for fold in range(5):
+            others = np.delete(rows, fold, axis=0).ravel()
+            yield others[:50], others[50:], rows[fold]
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch):
+    loaders = Loaders()
+    monkeypatch.setattr(tabular, "datasets", loaders)
+    monkeypatch.setattr(genomic, "datasets", loaders)
+
+    def of(name):
+        given = OPTIONS[name] | ({"data": tmp_path} if name in ("tabular", "genomic") else {})
+        return replace(EXPERIMENTS[name].full, **given)
+
+    return of
+
+
+def run(name, options, folder):
+    experiment = EXPERIMENTS[name]
+    cells = experiment.cells(options)
+    records = run_cells(experiment, cells, Store(folder.cells), data=options.data)
+    tables, _ = folder.write(experiment, records, f"randsub reproduce {name}")
+    return cells, records, tables
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_from_cells_to_page(name, options, tmp_path):
+    folder = Folder(tmp_path / name)
+    cells, records, tables = run(name, options(name), folder)
+    assert [record.error for record in records if record.failed] == []
+    assert len({cell.key for cell in cells}) == len(cells) > 3
+    assert {table.name for table in tables} == TABLES[name]
+    assert {path.stem for path in (folder.path / "tables").iterdir()} == TABLES[name]
+    assert {path.stem for path in (folder.path / "figures").iterdir()} == FIGURES[name]
+    for table in tables:
+        lines = table.text().splitlines()
+        assert len(lines) >= len(table.frame) + 5
+        assert len(pd.read_csv(folder.path / "tables" / f"{table.name}.csv")) == len(table.frame)
+
+    read, frame = folder.read()
+    assert read["cells"] == len(frame) == len(cells)
+    pd.testing.assert_frame_equal(frame, results_frame(records), check_dtype=False)
+    page = tmp_path / "docs" / "page.md"
+    draws = name == "timing"  # that the others can be drawn, their folders show
+    write_page([folder.path], page, figures=draws)
+    text = page.read_text()
+    assert f"`randsub reproduce {name}`" in text
+    for table in tables:
+        assert table.markdown().rstrip("\n") in text
+    drawn = {path.name for path in (tmp_path / "docs").glob("page/*")}
+    assert drawn == {f"{name}-{figure}.png" for figure in FIGURES[name] if draws}
+
+
+def test_no_dataset_that_every_method_finished(options, tmp_path):
+    """Nothing can be normalised then; the rest is there all the same."""
+    experiment = EXPERIMENTS["tabular"]
+    cells = experiment.cells(options("tabular"))
+    row = {"score": 0.5, "models": 1, "size": 2.0, "seconds": 1.0}
+    records = [
+        Record(cell, row)
+        if (cell.problem == "numbers") == (cell.method == "prs")
+        else Record(cell, {}, "ValueError: no")
+        for cell in cells
+    ]
+    # One benchmark, so that each of its datasets lacks a method.
+    one = [replace(r, cell=replace(r.cell, conditions={"benchmark": "all"})) for r in records]
+    folder = Folder(tmp_path / "out")
+    tables, _ = folder.write(experiment, one, "randsub")
+    assert {table.name for table in tables} == {"scores", "sizes", "models", "time"}
+    assert not list(folder.path.glob("figures/*"))
+
+
+def test_same_name_other_data_is_another_cell(options):
+    before = {cell.key for cell in EXPERIMENTS["tabular"].cells(options("tabular"))}
+    tabular.datasets.data["numbers"][1][0] += 1.0
+    after = {cell.key for cell in EXPERIMENTS["tabular"].cells(options("tabular"))}
+    # All cells of one of two datasets.
+    assert len(before & after) == len(before) // 2
+
+
+def test_unknown_dataset(options):
+    with pytest.raises(ValueError, match=r"no dataset nothing in .*: numbers, classes"):
+        EXPERIMENTS["tabular"].cells(replace(options("tabular"), problems=("nothing",)))
+
+
+def test_timing_has_one_cell_where_its_lines_cross():
+    few = replace(
+        EXPERIMENTS["timing"].full, problems=("linear",), bases=("knn",), settings=("paper",)
+    )
+    cells = EXPERIMENTS["timing"].cells(replace(few, replicates=1))
+    sizes = [(cell.conditions["n_train"], cell.conditions["n_irrelevant"]) for cell in cells]
+    assert len(sizes) == len(set(sizes)) == 9
+    assert sizes.count((300, 300)) == 1
+
+
+def test_ablation_runs_each_setting_once_and_changes_one_thing():
+    ablation = EXPERIMENTS["ablation"]
+    cells = ablation.cells(replace(ablation.full, replicates=1, bases=("knn",)))
+    assert len(cells) == 4 * len(VARIANTS)
+    params = {cell.setting: cell.params for cell in cells}
+    for setting, changed in VARIANTS.items():
+        differing = {
+            name for name, value in params[setting].items() if value != params["paper"][name]
+        }
+        shortened = {"max_iter"} if setting in ("ESS 1", "ESS 0.9, fewer epochs") else set()
+        assert differing == set(changed) | shortened
+    assert params["ESS 1"]["max_iter"] == 3000 // FEWER
+    assert {name for family in FAMILIES.values() for name in family} == set(VARIANTS)
+
+
+def test_options_that_do_not_concern_a_method_do_not_change_its_cells():
+    simulated = EXPERIMENTS["simulated"]
+    one = replace(simulated.full, replicates=1, methods=("rs", "rase", "prs", "rf"))
+    before = {cell.key: cell for cell in simulated.cells(one)}
+    after = {cell.key for cell in simulated.cells(replace(one, rase_candidates=3))}
+    assert {before[key].method for key in set(before) - after} == {"rase"}

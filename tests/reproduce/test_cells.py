@@ -1,0 +1,62 @@
+"""Cells are known by all that decides over their result."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import randsub
+from randsub.reproduce.cells import Cell, label
+
+CELL = Cell("simulated", "friedman", 3, "prs", "knn", "paper", {"n_train": 300}, {"max_iter": 10})
+
+
+def test_key_is_readable_and_stable():
+    assert CELL.key == replace(CELL).key
+    assert CELL.key.startswith("friedman-prs-knn-paper-003-")
+    assert CELL.seed == 1003
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"experiment": "timing"},
+        {"problem": "linear"},
+        {"replicate": 4},
+        {"method": "rs"},
+        {"base": "svm"},
+        {"setting": "defaults"},
+        {"conditions": {"n_train": 301}},
+        {"params": {"max_iter": 11}},
+        {"params": {}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_whatever_decides_over_the_result_changes_the_key(change):
+    assert replace(CELL, **change).key != CELL.key
+
+
+def test_so_does_the_version(monkeypatch):
+    before = CELL.key
+    monkeypatch.setattr(randsub, "__version__", "0.0.0")
+    assert CELL.key != before
+
+
+def test_order_of_parameters_does_not():
+    one = replace(CELL, params={"a": 1, "b": 2})
+    assert one.key == replace(CELL, params={"b": 2, "a": 1}).key
+
+
+@given(problem=st.text(max_size=200))
+def test_any_name_gives_a_file_name(problem):
+    key = replace(CELL, problem=problem).key
+    assert len(key) < 150
+    assert "/" not in key
+    assert "." not in key
+
+
+def test_labels():
+    assert label("prs", "knn", "paper") == "PRS kNN, paper"
+    assert label("rf") == "RF"
+    assert str(CELL) == "friedman #3, PRS kNN, paper"

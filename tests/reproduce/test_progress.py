@@ -1,0 +1,76 @@
+"""What the line says."""
+
+import io
+
+import pytest
+
+from randsub.reproduce.cells import Cell
+from randsub.reproduce.progress import Costs, Progress, clock_time
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def cell(method, replicate=0, problem="friedman", base=""):
+    return Cell("simulated", problem, replicate, method, base)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (61, "1:01"), (3661, "1:01:01")]
+)
+def test_clock_time(seconds, text):
+    assert clock_time(seconds) == text
+
+
+def test_costs_of_the_most_alike():
+    costs = Costs()
+    assert costs.expected(cell("rf")) is None
+    costs.add(cell("rf", 0), 2.0)
+    costs.add(cell("rf", 1), 4.0)
+    costs.add(cell("rf", 0, "linear"), 9.0)
+    costs.add(cell("rs", 0, base="knn"), 1.0)
+    assert costs.expected(cell("rf", 2)) == 3.0
+    assert costs.expected(cell("rf", 2, "linear")) == 9.0
+    assert costs.expected(cell("rf", 2, "hypercube")) == 5.0
+    assert costs.expected(cell("rs", 2, "linear", "svm")) == 1.0
+    assert costs.expected(cell("gbdt")) == 4.0
+
+
+def test_plain_lines_when_not_a_terminal():
+    times = iter([0.0, 10.0, 12.0, 15.0])
+    cells = [cell("rf"), cell("rf", 1), cell("gbdt", problem="linear")]
+    stream = io.StringIO()
+    progress = Progress(cells, 5, n_jobs=2, stream=stream, clock=lambda: next(times))
+    progress.started(cells[0])
+    progress.finished(cells[0], 10.0)
+    progress.started(cells[1])
+    progress.finished(cells[1], 20.0)
+    progress.finished(cells[2], None, error="ValueError: no")
+    progress.close()
+    assert stream.getvalue().splitlines() == [
+        "6/8, 0:10 elapsed, about 0:10 left: done friedman #0, RF",
+        "7/8, 0:12 elapsed, about 0:15 left: done friedman #1, RF",
+        "failed: linear #0, GBDT: ValueError: no",
+        "8/8, 0:15 elapsed, about 0:00 left: done linear #0, GBDT",
+    ]
+
+
+def test_one_line_on_a_terminal():
+    cells = [cell("rf"), cell("gbdt")]
+    stream = Terminal()
+    progress = Progress(cells, stream=stream, clock=lambda: 0.0)
+    progress.started(cells[0])
+    progress.finished(cells[0], 60.0)
+    progress.started(cells[1])
+    progress.finished(cells[1], None, error="no")
+    progress.close()
+    text = stream.getvalue()
+    shown = [line.rstrip() for line in text.split("\r")]
+    assert shown[1] == "0/2, 0:00 elapsed, time left unknown: now friedman #0, RF"
+    assert "1/2, 0:00 elapsed, about 1:00 left: now friedman #0, GBDT" in shown
+    # A failure stays on a line of its own; the end leaves the cursor on a new one.
+    assert "failed: friedman #0, GBDT: no\n" in text
+    assert text.endswith("\n")
+    assert text.count("\n") == 2

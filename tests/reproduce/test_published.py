@@ -1,0 +1,72 @@
+"""The published figures: complete, plausible, and consistent with each other."""
+
+import numpy as np
+import pytest
+
+from randsub.reproduce import published
+from randsub.reproduce.cells import METHOD_LABELS
+from randsub.reproduce.experiments.ablation import VARIANTS
+
+SIZES = {
+    "tab:sim_comp": 4 * 2 * 5,
+    "tab:sim_alphas_sum": 4 * 3 * 2,
+    "tab:sim_PRS_vs_PRS_noVR": 4 * 3 * 3 * 2,
+    "tab:real_perf_overall": 3 * (3 * 4 + 2),
+    "tab:mnist": 8,
+    "tab:dream4_aupr": 5 * 2 + 5 * 2 * 9,
+}
+
+
+def test_every_table_is_complete():
+    figures = published.figures()
+    assert figures["table"].value_counts().to_dict() == SIZES
+    assert not figures.duplicated([*published.KEYS, "table"]).any()
+    assert figures["mean"].notna().all()
+
+
+def test_figures_are_plausible():
+    figures = published.figures()
+    scores = figures[figures["measure"] != "size"]
+    assert scores["mean"].between(-0.1, 1.0).all()
+    assert (figures["sd"].dropna() >= 0).all()
+    assert set(figures["n"].dropna()) == {10}
+    simulated = figures[figures["experiment"].isin(["simulated", "ablation"])]
+    assert simulated["sd"].notna().all()
+    assert set(simulated["method"]) <= set(METHOD_LABELS)
+
+
+def test_tables_that_share_figures_agree():
+    """PRS with the baseline is in two tables, and its sizes in a third."""
+    keys = ["problem", "method", "base", "measure"]
+    simulated = published.figures("simulated")
+    ablation = published.figures("ablation")
+    both = simulated.merge(ablation[ablation["setting"] == "paper"], on=keys)
+    assert len(both) == 4 * 3 * 3
+    np.testing.assert_array_equal(both["mean_x"], both["mean_y"])
+    np.testing.assert_array_equal(both["sd_x"], both["sd_y"])
+
+
+def test_deviations_are_of_the_values_themselves():
+    """132.00 +- 24.49 is four times 102 and six times 152 with a division by ten."""
+    figures = published.figures("simulated").set_index(["problem", "method", "base", "measure"])
+    tree = figures.loc[("friedman", "rs", "tree", "size")]
+    values = [round(305 / 3)] * 4 + [round(305 / 2)] * 6
+    assert np.mean(values) == tree["mean"]
+    assert round(np.std(values), 2) == tree["sd"]
+    assert round(np.std(values, ddof=1), 2) != tree["sd"]
+
+
+def test_remarks_speak_of_settings_that_exist():
+    assert set(published.remarks("ablation")) <= set(VARIANTS)
+    assert published.remarks("ablation")["ESS 0.3"] == "strongly worse"
+
+
+def test_missing_tables_have_no_figures():
+    missing = published.missing()
+    assert len(missing) == 12
+    assert not set(missing["table"]) & set(published.figures()["table"])
+
+
+@pytest.mark.parametrize("experiment", ["simulated", "mnist"])
+def test_figures_of_one_experiment(experiment):
+    assert set(published.figures(experiment)["experiment"]) == {experiment}

@@ -1,0 +1,77 @@
+"""Cells are run once, kept at once, and never half."""
+
+import io
+import warnings
+
+import pytest
+
+from randsub.exceptions import InterruptedFitWarning
+from randsub.reproduce.cells import Cell
+from randsub.reproduce.experiments.simulated import Simulated
+from randsub.reproduce.runner import attempt, run_cells
+from randsub.reproduce.store import Record, Store
+
+
+class Counting(Simulated):
+    """Does what it is told instead of fitting models, and remembers whom it ran."""
+
+    def __init__(self, behaviour=None):
+        self.ran = []
+        self.behaviour = behaviour or {}
+
+    def run(self, cell, data):
+        self.ran.append(cell.replicate)
+        if act := self.behaviour.get(cell.replicate):
+            act()
+        return {"score": float(cell.replicate), "seconds": 1.0}
+
+
+CELLS = [Cell("simulated", "friedman", replicate, "rf") for replicate in range(4)]
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def cut_short():
+    warnings.warn("stopped by Ctrl-C", InterruptedFitWarning, stacklevel=1)
+
+
+def fail():
+    raise ArithmeticError("no\nnumbers")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def run(experiment, store):
+    return run_cells(experiment, CELLS, store, stream=io.StringIO())
+
+
+@pytest.mark.parametrize("stop", [interrupt, cut_short])
+def test_an_interrupted_cell_is_not_kept_and_those_before_it_are(store, stop):
+    with pytest.raises(KeyboardInterrupt):
+        run(Counting({2: stop}), store)
+    assert [store.read(cell) is not None for cell in CELLS] == [True, True, False, False]
+    again = Counting()
+    records = run(again, store)
+    assert again.ran == [2, 3]
+    assert [record.row["score"] for record in records] == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_failed_cells_are_kept_and_tried_again(store):
+    records = run(Counting({1: fail}), store)
+    assert [record.failed for record in records] == [False, True, False, False]
+    assert records[1].error == "ArithmeticError: no numbers"
+    assert "in fail" in store.read(CELLS[1]).trace
+    again = Counting()
+    assert not any(record.failed for record in run(again, store))
+    assert again.ran == [1]
+
+
+def test_attempt_turns_an_error_into_a_record():
+    record = attempt(Counting({0: fail}), CELLS[0], None)
+    assert record == Record(CELLS[0], {}, "ArithmeticError: no numbers", record.trace)
+    assert record.seconds is None

@@ -1,0 +1,57 @@
+"""Cells on disk: whole or not there."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from randsub.reproduce.cells import Cell
+from randsub.reproduce.store import Record, Store, write_atomically
+
+CELL = Cell("simulated", "friedman", 0, "prs", "knn", "paper", {"n": 3}, {"alpha": 0.1, "p": None})
+ROW = {"score": 0.1 + 0.2, "aupr": None, "models": 3, "seconds": 1.5}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "cells")
+
+
+def test_what_is_written_is_read(store):
+    assert store.read(CELL) is None
+    store.write(Record(CELL, ROW))
+    assert store.read(CELL) == Record(CELL, ROW)
+    assert store.read(replace(CELL, replicate=1)) is None
+    failed = Record(CELL, {}, "ValueError: no", "Traceback ...")
+    store.write(failed)
+    assert store.read(CELL) == failed
+    assert [path.suffix for path in store.folder.iterdir()] == [".json"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"cell": {}, "row": {}}', "\x00\x00"])
+def test_what_cannot_be_read_is_not_there(store, content):
+    store.write(Record(CELL, ROW))
+    store.path(CELL).write_text(content)
+    assert store.read(CELL) is None
+
+
+def test_another_cell_in_its_place_is_not_taken_for_it(store):
+    store.write(Record(CELL, ROW))
+    content = json.loads(store.path(CELL).read_text())
+    content["cell"]["params"]["alpha"] = 0.2
+    store.path(CELL).write_text(json.dumps(content))
+    assert store.read(CELL) is None
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"before")
+
+    def full(descriptor):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, b"after")
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
