@@ -1,16 +1,19 @@
 """How methods are trained, tuned and measured."""
 
-import sys
-from types import SimpleNamespace
-from typing import Any, ClassVar
-
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
-from randsub import PRSClassifier
+from randsub import (
+    PRSClassifier,
+    RandomSubspaceClassifier,
+    RandomSubspaceRegressor,
+    RaSEClassifier,
+    RaSERegressor,
+)
 from randsub.baselines.random_subspace import candidate_sizes
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.penalties import ExpectedSize
@@ -111,49 +114,34 @@ def test_prs_chooses_its_penalty_on_validation(classification):
     assert row["models"] == models
 
 
-class StandIn:
-    """Takes the parameters of the baselines and keeps what it was given."""
-
-    made: ClassVar[list[tuple[int, dict[str, Any]]]] = []
-
-    def __init__(self, estimator, random_state, **params):
-        self.made.append((random_state, params))
-
-    def fit(self, X, y, X_val, y_val):
-        self.expected_size_, self.n_models_trained_ = 4.0, len(X) + len(X_val)
-        self.alpha_ = np.arange(X.shape[1])[::-1]
-        return self
-
-    def score(self, X, y):
-        return float(len(X))
+BASELINES = {
+    ("rs", "regression"): RandomSubspaceRegressor,
+    ("rs", "classification"): RandomSubspaceClassifier,
+    ("rase", "regression"): RaSERegressor,
+    ("rase", "classification"): RaSEClassifier,
+}
+NEIGHBORS = {"regression": KNeighborsRegressor, "classification": KNeighborsClassifier}
 
 
-def test_baselines_are_given_what_they_need(regression, monkeypatch):
-    rooms = SimpleNamespace(RandomSubspaceRegressor=StandIn, RaSERegressor=StandIn)
-    monkeypatch.setitem(sys.modules, "randsub.baselines", rooms)
-    monkeypatch.setattr(StandIn, "made", [])
-    row = measure(cell("rs", "knn", n_estimators=7, data="x"), regression)
-    assert (row["size"], row["tuned"], row["models"], row["aupr"]) == (4.0, 4.0, 120, None)
-    assert row["score"] == 40.0
-    row = measure(cell("rase", "knn", n_estimators=7, n_candidates=2, max_iter=3), regression)
-    assert (row["size"], row["epochs"], row["models"]) == (4.0, 3, 120)
-    assert row["aupr"] is not None
-    assert StandIn.made == [
-        (1000, {"n_estimators": 7, "max_features": "validation"}),
-        (1000, {"n_estimators": 7, "n_candidates": 2, "max_iter": 3}),
-    ]
-
-
-@pytest.mark.parametrize("method", ["rs", "rase"])
-@pytest.mark.parametrize("task", ["regression", "classification"])
-def test_the_baselines_themselves(method, task, request):
-    params = {"n_estimators": 5}
-    if method == "rase":
-        params |= {"n_candidates": 2, "max_iter": 1}
-    row = measure(cell(method, "knn", **params), request.getfixturevalue(task))
-    assert row["models"] >= 5
-    assert 1.0 <= row["size"] <= 10.0
-    assert (row["aupr"] is not None) == (method == "rase")
+@pytest.mark.parametrize(("method", "task"), list(BASELINES))
+def test_a_baseline_is_the_estimator_trained_on_the_same_parts(method, task, request):
+    data = request.getfixturevalue(task)
+    params = {"n_estimators": 5} | (
+        {"n_candidates": 4, "max_iter": 2} if method == "rase" else {"max_features": "validation"}
+    )
+    given = {name: value for name, value in params.items() if name != "max_features"}
+    row = measure(cell(method, "knn", **given), data)
+    model = BASELINES[method, task](NEIGHBORS[task](), random_state=1000, **params)
+    model.fit(data.X_train, data.y_train, X_val=data.X_val, y_val=data.y_val)
+    assert row["score"] == model.score(data.X_test, data.y_test)
+    assert row["size"] == model.expected_size_
+    assert row["models"] == model.n_models_trained_
+    if method == "rs":
+        assert (row["tuned"], row["aupr"]) == (model.max_features_, None)
+    else:
+        truth = np.isin(np.arange(data.n_features), data.relevant)
+        assert row["aupr"] == average_precision_score(truth, model.alpha_)
+        assert row["epochs"] == 2
 
 
 def test_the_paper_s_settings():

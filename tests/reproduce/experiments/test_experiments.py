@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import randsub
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.reproduce.experiments import EXPERIMENTS, genomic, tabular
+from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.experiments.ablation import FAMILIES, FEWER, VARIANTS
 from randsub.reproduce.outputs import Folder, results_frame
 from randsub.reproduce.page import write_page
@@ -82,8 +83,7 @@ class Loaders:
 @pytest.fixture
 def options(tmp_path, monkeypatch):
     loaders = Loaders()
-    monkeypatch.setattr(tabular, "datasets", loaders)
-    monkeypatch.setattr(genomic, "datasets", loaders)
+    monkeypatch.setattr(randsub, "datasets", loaders)
 
     def of(name):
         given = OPTIONS[name] | ({"data": tmp_path} if name in ("tabular", "genomic") else {})
@@ -149,7 +149,7 @@ def test_no_dataset_that_every_method_finished(options, tmp_path):
 
 def test_same_name_other_data_is_another_cell(options):
     before = {cell.key for cell in EXPERIMENTS["tabular"].cells(options("tabular"))}
-    tabular.datasets.data["numbers"][1][0] += 1.0
+    randsub.datasets.data["numbers"][1][0] += 1.0
     after = {cell.key for cell in EXPERIMENTS["tabular"].cells(options("tabular"))}
     # All cells of one of two datasets.
     assert len(before & after) == len(before) // 2

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import pandas as pd
 
-from randsub import datasets
 from randsub.reproduce.cells import BASE_LABELS, FIRST_SEED, METHOD_LABELS, Cell, Row
 from randsub.reproduce.comparison import normalised_table, real_tables
 from randsub.reproduce.experiment import Experiment, Options
@@ -64,6 +63,8 @@ class Genomic(Experiment):
 
     def cells(self, options: Options) -> list[Cell]:
         """Fold by fold."""
+        from randsub import datasets
+
         home = data_folder(options.data, self.name)
         prints = {
             name: fingerprint(datasets.load_genomic(name, home))
@@ -86,6 +87,7 @@ class Genomic(Experiment):
 
     def run(self, cell: Cell, data: Path | None) -> Row:
         """Take the samples of one fold, train, test."""
+        from randsub import datasets
         from randsub.reproduce.methods import Problem, measure
 
         dataset = datasets.load_genomic(cell.problem, data_folder(data, self.name))

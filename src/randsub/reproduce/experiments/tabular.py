@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from randsub import datasets
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, Cell, Row
 from randsub.reproduce.comparison import normalised_table, real_tables
 from randsub.reproduce.experiment import Experiment, Options
@@ -55,6 +54,8 @@ class Tabular(Experiment):
 
     def cells(self, options: Options) -> list[Cell]:
         """Resampling by resampling."""
+        from randsub import datasets
+
         home = data_folder(options.data, self.name)
         tasks = dict(datasets.list_tabular(home))
         about = {
@@ -73,6 +74,7 @@ class Tabular(Experiment):
 
     def run(self, cell: Cell, data: Path | None) -> Row:
         """Draw the samples of one resampling, train, test."""
+        from randsub import datasets
         from randsub.reproduce.methods import Problem, measure
 
         task = cell.conditions["benchmark"].removeprefix("tabular ")
