@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import randsub
+import randsub.datasets
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.experiments.ablation import FAMILIES, FEWER, VARIANTS
@@ -81,10 +81,16 @@ class Loaders:
 
 
 @pytest.fixture
-def options(tmp_path, monkeypatch):
-    loaders = Loaders()
-    monkeypatch.setattr(randsub, "datasets", loaders)
+def loaders(monkeypatch):
+    fake = Loaders()
+    for name in vars(Loaders):
+        if not name.startswith("_"):
+            monkeypatch.setattr(randsub.datasets, name, getattr(fake, name))
+    return fake
 
+
+@pytest.fixture
+def options(tmp_path, loaders):
     def of(name):
         given = OPTIONS[name] | ({"data": tmp_path} if name in ("tabular", "genomic") else {})
         return replace(EXPERIMENTS[name].full, **given)
@@ -147,9 +153,9 @@ def test_no_dataset_that_every_method_finished(options, tmp_path):
     assert not list(folder.path.glob("figures/*"))
 
 
-def test_same_name_other_data_is_another_cell(options):
+def test_same_name_other_data_is_another_cell(options, loaders):
     before = {cell.key for cell in EXPERIMENTS["tabular"].cells(options("tabular"))}
-    randsub.datasets.data["numbers"][1][0] += 1.0
+    loaders.data["numbers"][1][0] += 1.0
     after = {cell.key for cell in EXPERIMENTS["tabular"].cells(options("tabular"))}
     # All cells of one of two datasets.
     assert len(before & after) == len(before) // 2
