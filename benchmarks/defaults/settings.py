@@ -76,21 +76,6 @@ CANDIDATES: dict[str, dict[str, Any]] = {
 }
 CENTER = CANDIDATES["fresh, hard, ESS 0.5, 2400 epochs at 5e-4, 2 revivals"]
 
-# One factor at a time, in the paper's setting.
-OF_THE_PAPER: dict[str, dict[str, Any]] = {
-    "self-normalised": {"self_normalize": True},
-    "self-normalised, soft votes": {"self_normalize": True, **SOFT},
-    "self-normalised, soft votes, ESS 0.5": {"self_normalize": True, **SOFT, "ess_threshold": 0.5},
-    "self-normalised, rate 5e-3, 600 epochs": {
-        "self_normalize": True,
-        "learning_rate": 5e-3,
-        "max_iter": 600,
-    },
-    "self-normalised, window of 10": {"self_normalize": True, "refresh": "window"},
-    "self-normalised, coupled": {"self_normalize": True, "refresh": "coupled"},
-}
-
-
 # One factor at a time, around the candidate that was chosen.
 AROUND: dict[str, dict[str, Any]] = {
     "10 batches": {**CENTER, "n_batches": 10},
@@ -112,8 +97,7 @@ AROUND: dict[str, dict[str, Any]] = {
 }
 
 STAGES: dict[str, dict[str, dict[str, Any]]] = {
-    "the paper's setting, one factor at a time": {"paper": {}, **OF_THE_PAPER},
-    "candidates": CANDIDATES,
+    "candidates": {"paper": {}, **CANDIDATES},
     "around the choice": AROUND,
 }
 SETTINGS = {

@@ -150,11 +150,20 @@ class CountingEngine(GenericEngine):
         return super().predict_many(X_train, y_train, masks, *args, **kwargs)
 
 
-@pytest.mark.parametrize(("seconds", "sizes"), [(1e-12, [1] * 11), (1e12, [4, 7])])
+@pytest.mark.parametrize(
+    ("seconds", "worth", "sizes"),
+    [
+        (1e-12, 0.0, [1] * 11),
+        # Whole assignments would do, but one of two threads would get more than the other.
+        (1e12, 0.0, [3, 4, 4]),
+        (1e12, 1e12, [4, 7]),
+    ],
+)
 def test_the_size_of_a_task_does_not_change_the_result(
-    seconds, sizes, data, work, monkeypatch
+    seconds, worth, sizes, data, work, monkeypatch
 ) -> None:
     monkeypatch.setattr(dispatch, "SECONDS_PER_TASK", seconds)
+    monkeypatch.setattr(dispatch, "SECONDS_WORTH_SHARING", worth)
     engine = CountingEngine(LEARNER)
     dispatcher = Dispatcher(engine, data, n_jobs=2)
     expected = plainly(data, work)

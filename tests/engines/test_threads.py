@@ -68,7 +68,8 @@ def test_work_is_done_by_as_many_threads_as_asked() -> None:
 
     _on_threads([(meet,)] * 3, 3)
     assert len(seen) == 3
-    assert threading.get_ident() not in seen
+    # One of them is the caller's own, so no core is kept for waiting.
+    assert threading.get_ident() in seen
 
 
 def test_the_first_failure_in_the_order_of_the_work_is_raised() -> None:
@@ -116,7 +117,7 @@ def test_the_configuration_of_scikit_learn_reaches_the_workers() -> None:
     with config_context(assume_finite=True, working_memory=77):
         inside = get_config()
         assert [config for config, _ in _on_threads([(look,)] * 4, 2)] == [inside] * 4
-    assert not _on_threads([(look,)], 1)[0][0]["assume_finite"]
+    assert not any(config["assume_finite"] for config, _ in _on_threads([(look,)] * 4, 2))
 
 
 # -- where a dispatcher works --------------------------------------------------------------------
@@ -237,13 +238,12 @@ def test_small_work_stays_in_the_calling_thread(
     first = dispatcher.predict(work)
     # As long as nothing is known about the time, work is shared.
     assert ways == ["own threads"]
-    assert threading.get_ident() not in engine.threads
     ways.clear()
     engine.threads.clear()
     second = dispatcher.predict(work)
     assert ways == (["own threads"] if shared else [])
     assert len(engine.threads) == 33
-    assert (set(engine.threads) == {threading.get_ident()}) is not shared
+    assert shared or set(engine.threads) == {threading.get_ident()}
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -87,6 +87,10 @@ class SubsetDistribution(ABC):
         return coefficients @ score, coefficients @ score**2
 
 
+# Of sparse masks; they are compared at every step, and a type is found more slowly than a dtype.
+ONES_TYPE, INDEX_TYPE = np.dtype(float), np.dtype(np.int32)
+
+
 def as_dense(masks: Any) -> Any:
     """Masks as a dense array, whatever they were."""
     return masks.toarray() if issparse(masks) else np.asarray(masks)
@@ -94,7 +98,11 @@ def as_dense(masks: Any) -> Any:
 
 def as_sparse(masks: Any) -> csr_array:
     """Masks as sparse rows of ones with 32-bit indices; those that are, as they are."""
-    if isinstance(masks, csr_array) and masks.dtype == float and masks.indices.dtype == np.int32:
+    if (
+        isinstance(masks, csr_array)
+        and masks.data.dtype == ONES_TYPE
+        and masks.indices.dtype == INDEX_TYPE
+    ):
         return masks
     dense = as_dense(masks) != 0
     # What the constructor does, at a fifth of the time.

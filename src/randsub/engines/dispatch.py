@@ -6,9 +6,11 @@ change the time but not the result. To keep that true to the last bit, BLAS and 
 thread inside a task, wherever it runs: sums over several threads depend on their number.
 """
 
+import math
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -156,17 +158,21 @@ class Dispatcher:
         return results
 
     def _answers(self, work: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, float]]:
-        prefers: Any = self.engine.prefers
         workers = min(effective_n_jobs(self.n_jobs), len(work))
         expected = self._seconds_per_model * sum(len(piece.masks) for *_, piece in work)
         if workers <= 1 or 0.0 < expected < SECONDS_WORTH_SHARING:
             return [task(*rest) for task, *rest in work]
-        backend, _ = get_active_backend(prefer=prefers)
-        if prefers == "threads" and isinstance(backend, ThreadingBackend):
+        if self._takes_threads():
             return _on_threads(work, workers)
-        return Parallel(n_jobs=self.n_jobs, prefer=prefers)(
+        return Parallel(n_jobs=self.n_jobs, prefer=self.engine.prefers)(
             delayed(task)(*rest) for task, *rest in work
         )
+
+    def _takes_threads(self) -> bool:
+        """Whether joblib would run the work of a compiled engine on threads."""
+        prefers: Any = self.engine.prefers
+        backend, _ = get_active_backend(prefer=prefers)
+        return prefers == "threads" and isinstance(backend, ThreadingBackend)
 
     def _models_per_task(self, assignments: Sequence[Assignment]) -> int:
         largest = max((len(whole.masks) for whole in assignments), default=1)
@@ -175,25 +181,53 @@ class Dispatcher:
             return max(largest, 1)
         if self._seconds_per_model == 0.0:
             return max(largest // workers, 1)
-        return int(np.clip(SECONDS_PER_TASK / self._seconds_per_model, 1, max(largest, 1)))
+        size = int(np.clip(SECONDS_PER_TASK / self._seconds_per_model, 1, max(largest, 1)))
+        if size == largest and self._takes_threads():
+            # Whole assignments are short. Threads are told of work at next to no cost, so it is
+            # cut until every worker gets as much, where pieces stay worth the telling.
+            even = -(-largest // (workers // math.gcd(len(assignments), workers)))
+            if even * self._seconds_per_model >= SECONDS_WORTH_SHARING:
+                return even
+        return size
 
 
 def _on_threads(work: Sequence[tuple[Any, ...]], workers: int) -> list[tuple[Any, float]]:
     """What joblib's threads would do, without its look at the results every 10 milliseconds.
 
-    With compiled engines all the work of a refresh may take less than that.
+    With compiled engines all the work of a refresh may take less than that. The calling thread
+    takes its share, since new ones may have to wait for a core of their own.
     """
     config = get_config()
+    waiting = deque(enumerate(work))
+    answers: dict[int, tuple[Any, float]] = {}
+    errors: dict[int, Exception] = {}
 
-    def run(task: Callable[..., Any], *rest: Any) -> tuple[Any, float]:
+    def take_turns() -> None:
         with config_context(**config):
-            return task(*rest)
+            while True:
+                try:
+                    n, (task, *rest) = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    answers[n] = task(*rest)
+                except Exception as error:
+                    errors[n] = error
+                    waiting.clear()
 
-    pool = ThreadPoolExecutor(workers)
-    try:
-        return [future.result() for future in [pool.submit(run, *item) for item in work]]
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with ThreadPoolExecutor(workers - 1) as pool:
+        others = [pool.submit(take_turns) for _ in range(workers - 1)]
+        try:
+            take_turns()
+        finally:
+            # Where Ctrl-C has ended this thread's turn, the others' ends with the present task.
+            waiting.clear()
+        for other in others:
+            other.result()
+    if errors:
+        # All work before the first that failed was begun: no chance decides which error is shown.
+        raise errors[min(errors)]
+    return [answers[n] for n in range(len(work))]
 
 
 def _predict_task(engine: Engine, data: Data, work: Assignment) -> tuple[FloatArray, float]:

@@ -38,8 +38,12 @@ def importance_weights(log_w: FloatArray, *, self_normalize: bool = True) -> Flo
 
 def effective_sample_size(log_w: FloatArray) -> float:
     """``(sum w) ** 2 / sum w ** 2``: how many equally weighted models are worth as much."""
-    w = _normalized(log_w)
-    return float(1.0 / (w @ w))
+    return size_of_weights(_normalized(log_w))
+
+
+def size_of_weights(weights: FloatArray) -> float:
+    """The effective sample size of weights (T,) that add up to 1."""
+    return float(1.0 / (weights @ weights))
 
 
 def mixture_log_prob(

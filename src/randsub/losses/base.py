@@ -65,11 +65,11 @@ class Loss(BaseEstimator, ABC):
 
     def value(self, y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> float:
         """Weighted mean loss of the outputs f (n, C)."""
-        return float(sample_weight @ self.pointwise(y, f) / sample_weight.sum())
+        return float(sample_weight @ self.pointwise(y, f) / np.add.reduce(sample_weight))
 
     def gradient(self, y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> FloatArray:
         """Derivative of :meth:`value` in f, shape (n, C)."""
-        share = sample_weight / sample_weight.sum()
+        share = sample_weight / np.add.reduce(sample_weight)
         return share[:, np.newaxis] * self.pointwise_gradient(y, f)
 
     def of_members(

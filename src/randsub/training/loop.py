@@ -8,13 +8,18 @@ effective sample size of every round and note which tasks are due for a refresh.
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from randsub._typing import FloatArray
 from randsub.exceptions import BaseModelError, InterruptedFitWarning, NoFeatureLeftWarning
 from randsub.gradients.score import score_gradient
-from randsub.gradients.weights import effective_sample_size, importance_weights
+from randsub.gradients.weights import (
+    effective_sample_size,
+    importance_weights,
+    size_of_weights,
+)
 from randsub.training.callbacks import Callback
 from randsub.training.interruption import is_interruption
 from randsub.training.objective import OBJECTIVES
@@ -155,19 +160,23 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         objective=objective,
         validation_objective=validation,
         min_ess=float(ess.min()),
-        expected_size=float(np.mean([problem.distribution.expected_size(t) for t in state.theta])),
+        expected_size=sum(map(problem.distribution.expected_size, state.theta)) / problem.n_tasks,
         refreshed=state.rounds is not former.rounds,
         revived=state.n_revived > former.n_revived,
         n_models_trained=state.n_models_trained,
     )
     epoch = state.epoch + 1
-    state = replace(state, epoch=epoch, history=(*state.history, record))
-    if validation < state.best_objective:
-        state = replace(state, best_theta=state.theta, best_objective=validation, best_epoch=epoch)
-    if validation < state.mark_objective - settings.tol or not np.isfinite(state.mark_objective):
-        state = replace(state, mark_objective=validation, mark_epoch=epoch)
     worn = ess < settings.ess_threshold * settings.n_masks
-    state = replace(state, due=np.where(worn, Due.REFRESH, Due.NOTHING))
+    news: dict[str, Any] = {
+        "epoch": epoch,
+        "history": (*state.history, record),
+        "due": np.where(worn, Due.REFRESH, Due.NOTHING),
+    }
+    if validation < state.best_objective:
+        news |= {"best_theta": state.theta, "best_objective": validation, "best_epoch": epoch}
+    if validation < state.mark_objective - settings.tol or not np.isfinite(state.mark_objective):
+        news |= {"mark_objective": validation, "mark_epoch": epoch}
+    state = replace(state, **news)
     return _refilled(problem, settings, state)
 
 
@@ -314,7 +323,12 @@ def _evaluated(
         for round_ in rounds:
             log_w = round_.log_weights(problem.distribution, theta)
             weights = importance_weights(log_w, self_normalize=settings.self_normalize)
-            ess[task] = min(ess[task], effective_sample_size(log_w))
+            size = (
+                size_of_weights(weights)
+                if settings.self_normalize
+                else effective_sample_size(log_w)
+            )
+            ess[task] = min(ess[task], size)
             held_out.append(
                 objective.value(
                     problem.loss,
@@ -334,5 +348,5 @@ def _evaluated(
                         problem.val_weight,
                     )
                 )
-    mean = float(np.mean(held_out)) + penalty
-    return mean, float(np.mean(validation)) + penalty if validation else mean, ess
+    mean = sum(held_out) / len(held_out) + penalty
+    return mean, sum(validation) / len(validation) + penalty if validation else mean, ess
