@@ -67,8 +67,6 @@ CANDIDATES: dict[str, dict[str, Any]] = {
         "n_revivals": 2,
     },
     "fresh, hard, ESS 0.4": {**FRESH, "ess_threshold": 0.4},
-    "fresh, soft": {**FRESH, **SOFT},
-    "fresh, soft, ESS 0.5": {**FRESH, **SOFT, "ess_threshold": 0.5},
     "window, hard": WINDOW,
     "window, soft": {**WINDOW, **SOFT},
     "logit, hard": LOGIT,
