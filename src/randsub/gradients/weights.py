@@ -33,7 +33,7 @@ def importance_weights(log_w: FloatArray, *, self_normalize: bool = True) -> Flo
     """
     if self_normalize:
         return _normalized(log_w)
-    return np.exp(np.clip(log_w, -LARGEST_LOG_WEIGHT, LARGEST_LOG_WEIGHT)) / len(log_w)
+    return _over_count(log_w)
 
 
 def effective_sample_size(log_w: FloatArray) -> float:
@@ -82,4 +82,14 @@ def _normalized(log_w):  # type: ignore[no-untyped-def]
         total += w[t]
     for t in range(len(log_w)):
         w[t] /= total
+    return w
+
+
+@compiled()
+def _over_count(log_w):  # type: ignore[no-untyped-def]
+    """Weights, clipped so that they are finite, divided by their number."""
+    w = np.empty(len(log_w))
+    for t in range(len(log_w)):
+        clipped = min(max(log_w[t], -LARGEST_LOG_WEIGHT), LARGEST_LOG_WEIGHT)
+        w[t] = np.exp(clipped) / len(log_w)
     return w

@@ -20,7 +20,7 @@ class SquaredError(Loss):
 
     def pointwise(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Squared error of each sample."""
-        return ((f - y) ** 2).sum(axis=-1)
+        return np.add.reduce((f - y) ** 2, axis=-1)
 
     def pointwise_gradient(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """``2 (f - y)``."""
