@@ -1,0 +1,329 @@
+"""PRS for gene networks."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import _fit_context, clone
+from sklearn.svm import SVR
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from randsub._typing import FloatArray, IntArray, Table
+from randsub.distributions import Bernoulli
+from randsub.engines import Data, Dispatcher, Engine, Learner
+from randsub.ensemble import parts
+from randsub.ensemble.constraints import CONSTRAINTS
+from randsub.ensemble.holder import BaseModelHolder
+from randsub.ensemble.inputs import check_parameters, seed_words
+from randsub.ensemble.settings import training_settings
+from randsub.losses import Reference, SquaredError
+from randsub.network.links import LinkOutputs, Weights
+from randsub.network.panel import draws_of
+from randsub.network.preparing import Prepared, prepare
+from randsub.network.solving import Case, Solution, choose, follow_path, solve_apart, solve_together
+from randsub.optim import Optimizer
+from randsub.training import Problem, Target
+from randsub.training.batches import thin
+
+LAMS = (0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01)
+# Parameters of tabular learning that make no sense for a network, or mean something else.
+_OTHER = {
+    "alpha_init",
+    "distribution",
+    "feature_groups",
+    "loss",
+    "n_iter_no_change",
+    "penalty",
+    "standardize",
+    "tol",
+}
+
+
+class PRSNetwork(LinkOutputs, BaseModelHolder):
+    """PLACEHOLDER"""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: rule for name, rule in CONSTRAINTS.items() if name not in _OTHER},
+        "lam": [StrOptions({"path"}), Interval(Real, 0, None, closed="left")],
+        "lams": ["array-like"],
+        "alpha_init": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "lam_choice": [StrOptions({"lowest", "one_se"})],
+        "link_weight": [StrOptions({"mean", "alpha"})],
+        "block_size": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        lam: float | Literal["path"] = "path",
+        lams: Sequence[float] = LAMS,
+        lam_choice: Literal["lowest", "one_se"] = "one_se",
+        link_weight: Literal["mean", "alpha"] = "mean",
+        n_estimators: int = 100,
+        alpha_init: float | Literal["auto"] = "auto",
+        objective: Literal["ensemble", "members"] = "ensemble",
+        max_iter: int = 600,
+        learning_rate: float = 1e-3,
+        n_batches: int = 5,
+        max_samples: float | None = None,
+        ess_threshold: float = 0.5,
+        refresh: Literal["fresh", "window", "coupled"] = "fresh",
+        n_generations: int = 10,
+        n_revivals: int = 2,
+        revival_level: float = 0.02,
+        baseline: Literal["optimal", "weighted", "paper", "none"] | None = "weighted",
+        self_normalize: bool = True,
+        validation_fraction: float | None = 0.1,
+        block_size: int = 100,
+        optimizer: str | Optimizer = "adam",
+        engine: str | type[Engine] = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.lam = lam
+        self.lams = lams
+        self.lam_choice = lam_choice
+        self.link_weight = link_weight
+        self.n_estimators = n_estimators
+        self.alpha_init = alpha_init
+        self.objective = objective
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.n_batches = n_batches
+        self.max_samples = max_samples
+        self.ess_threshold = ess_threshold
+        self.refresh = refresh
+        self.n_generations = n_generations
+        self.n_revivals = n_revivals
+        self.revival_level = revival_level
+        self.baseline = baseline
+        self.self_normalize = self_normalize
+        self.validation_fraction = validation_fraction
+        self.block_size = block_size
+        self.optimizer = optimizer
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _default_estimator(self) -> Any:
+        return SVR()
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        expression: Table,
+        regulators: Any = None,
+        expression_val: Table | None = None,
+        *,
+        gene_names: Any = None,
+        targets: Any = None,
+        layer: str | None = None,
+    ) -> Self:
+        """Learn which genes regulate which.
+
+        Parameters
+        ----------
+        expression : array-like, sparse matrix, pandas or polars frame, or AnnData, of shape \
+                (n_samples, n_genes)
+            Samples (cells, conditions) as rows and genes as columns. Sparse data is made dense.
+            Genes are scaled to mean 0 and deviation 1 by the training samples.
+        regulators : sequence of str or int, or bool array, default=None
+            Candidate regulators: names, positions, or a mask over the genes; all by default.
+        expression_val : same as expression, default=None
+            Validation samples of the same genes, on which alpha and lam are chosen. By default a
+            part of ``expression``, given by ``validation_fraction``, is set aside for that.
+        gene_names : sequence of str, default=None
+            Names of the columns of an array or a sparse matrix. Without any, genes are called
+            ``"G1"``, ``"G2"``, ... by position.
+        targets : sequence of str or int, or bool array, default=None
+            Genes whose regulators are sought; all by default.
+        layer : str, default=None
+            Layer of an AnnData that holds the expression; its ``X`` by default.
+
+        Returns
+        -------
+        self : object
+            The fitted network.
+        """
+        with self._all_or_nothing():
+            self._fit(expression, regulators, expression_val, gene_names, targets, layer)
+        return self
+
+    def _fit(
+        self,
+        expression: Table,
+        regulators: Any,
+        expression_val: Table | None,
+        gene_names: Any,
+        targets: Any,
+        layer: str | None,
+    ) -> None:
+        base = clone(self._base())
+        self._check_kind(base, "regressor")
+        check_parameters(base)
+        lams = self._checked_lams()
+        seed = seed_words(self.random_state)
+        rng = np.random.default_rng(seed)
+        prepared = prepare(
+            expression,
+            regulators,
+            expression_val,
+            gene_names=gene_names,
+            targets=targets,
+            layer=layer,
+            validation_fraction=self.validation_fraction,
+            rng=rng,
+        )
+        case, trained = self._case(base, prepared, seed, rng)
+        if len(lams) > 1:
+            solutions = follow_path(case, lams)
+        elif lams[0] == 0.0:
+            solutions = [solve_apart(case, self.block_size)]
+        else:
+            solutions = [solve_together(case, lams[0])]
+        self.estimator_ = base
+        self._record(prepared, trained, solutions)
+
+    def _checked_lams(self) -> list[float]:
+        """The coefficients to try, ascending."""
+        if not isinstance(self.lam, str):
+            return [float(self.lam)]
+        try:
+            lams = np.unique(np.asarray(self.lams, dtype=float))
+        except (TypeError, ValueError):
+            raise ValueError(f"lams must hold numbers, got {self.lams!r}.") from None
+        if np.ndim(self.lams) != 1 or not len(lams) or not np.isfinite(lams).all() or lams[0] < 0:
+            raise ValueError(
+                f"lams must be a list of at least one number, none of them negative; got "
+                f"{self.lams!r}."
+            )
+        return [float(lam) for lam in lams]
+
+    def _case(
+        self, base: Any, prepared: Prepared, seed: IntArray, rng: np.random.Generator
+    ) -> tuple[Case, IntArray]:
+        """Where the concrete parts meet; and the targets that have a candidate regulator."""
+        panel, settings = prepared.panel, training_settings(self, len(prepared.train_rows))
+        allowed = panel.allowed
+        # A gene whose only candidate is itself has nothing to learn.
+        trained: IntArray = np.flatnonzero(allowed.any(axis=1))
+        n_regulators = len(panel.regulators)
+        level = parts.initial_theta(self.alpha_init, self.n_estimators, n_regulators, None)
+        X, Y, train_rows = prepared.X, prepared.Y, prepared.train_rows
+        engine = parts.choose_engine(self.engine, base, X, Y[:, 0], None)
+        val_rows = np.sort(thin(prepared.val_rows, settings.max_samples, None, rng))
+        problem = Problem(
+            distribution=Bernoulli(n_regulators),
+            loss=SquaredError(),
+            penalty=None,
+            optimizer=parts.choose_optimizer(self.optimizer, self.learning_rate),
+            dispatcher=Dispatcher(
+                engine(Learner(base)), Data(X, prepared.X_val, None, {}), self.n_jobs
+            ),
+            targets=[
+                Target(
+                    y=np.ascontiguousarray(Y[:, g]),
+                    encoded=Y[:, [g]],
+                    validation=prepared.Y_val[np.ix_(val_rows, [g])],
+                    strata=None,
+                    # Genes come scaled.
+                    reference=Reference(),
+                )
+                for g in trained
+            ],
+            train_rows=train_rows,
+            val_rows=val_rows,
+            sample_weight=np.ones(len(X)),
+            val_weight=np.ones(len(val_rows)),
+            feature_names=panel.regulators,
+        )
+        names = [panel.targets[g] for g in trained]
+        case = Case(
+            problem=problem,
+            settings=settings,
+            theta=np.where(allowed[trained], level, 0.0),
+            generators=lambda: [draws_of(name, seed.tolist()) for name in names],
+            verbose=bool(self.verbose),
+        )
+        return case, trained
+
+    def _record(self, prepared: Prepared, trained: IntArray, solutions: Sequence[Solution]) -> None:
+        panel = prepared.panel
+        best = choose(solutions, self.lam_choice)
+        self.alpha_ = _for_user(prepared, trained, best.theta)
+        self.link_weights_ = self.alpha_
+        if self.link_weight == "mean":
+            self.link_weights_ = _for_user(prepared, trained, best.mean_theta)
+        self.regulator_names_ = np.array(panel.regulators_for_user(), dtype=object)
+        self.target_names_ = np.array(panel.targets_for_user(), dtype=object)
+        self.expected_sizes_ = self.alpha_.sum(axis=0)
+        self.lam_ = best.lam
+        self.path_ = pd.DataFrame(
+            {
+                "lam": [s.lam for s in solutions],
+                "validation_error": [s.error for s in solutions],
+                "standard_error": [s.standard_error for s in solutions],
+                "mean_size": [float(s.theta.sum(axis=1).mean()) for s in solutions],
+                "seconds": [s.seconds for s in solutions],
+                "n_models": [s.n_models for s in solutions],
+            }
+        )
+        self.history_ = pd.concat(
+            [s.history for s in solutions], keys=[s.lam for s in solutions], names=["lam"]
+        )
+        self.stop_reason_ = solutions[-1].stop_reason
+        self.n_models_trained_ = sum(s.n_models for s in solutions)
+
+    def _weights(self) -> Weights:
+        check_is_fitted(self, "link_weights_")
+        return Weights(self.link_weights_, tuple(self.regulator_names_), tuple(self.target_names_))
+
+
+def _for_user(prepared: Prepared, trained: IntArray, theta: FloatArray) -> FloatArray:
+    """Theta of the targets that were trained as (regulators, targets) for all of them."""
+    full = np.zeros(prepared.panel.allowed.shape)
+    full[trained] = theta
+    return prepared.panel.for_user(full)
+
+
+def infer_network(
+    expression: Table,
+    regulators: Any = None,
+    estimator: Any = None,
+    lam: float | Literal["path"] = "path",
+    *,
+    expression_val: Table | None = None,
+    gene_names: Any = None,
+    targets: Any = None,
+    layer: str | None = None,
+    n_links: int | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+    **parameters: Any,
+) -> pd.DataFrame:
+    """PLACEHOLDER2"""
+    network = PRSNetwork(
+        estimator,
+        lam=lam,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
+        **parameters,
+    )
+    network.fit(
+        expression,
+        regulators,
+        expression_val,
+        gene_names=gene_names,
+        targets=targets,
+        layer=layer,
+    )
+    return network.links(n_links)
