@@ -1,6 +1,7 @@
 """Gene networks: which genes regulate which, from expression data.
 
-* :mod:`~randsub.network.prs`: the estimator `PRSNetwork`, and `infer_network`;
+* :mod:`~randsub.network.prs`: the estimator, `PRSNetwork`;
+* :mod:`~randsub.network.infer`: `infer_network`, for those who want a list of links;
 * :mod:`~randsub.network.solving`: targets apart, together, and along a path of penalties;
 * :mod:`~randsub.network.expression`: tables of expression data, in one order of the genes;
 * :mod:`~randsub.network.panel`: who may regulate whom, and by whose name is drawn;
@@ -11,8 +12,9 @@
 """
 
 from randsub.network.forest import genie3
+from randsub.network.infer import infer_network
 from randsub.network.links import InferredNetwork
-from randsub.network.prs import PRSNetwork, infer_network
+from randsub.network.prs import PRSNetwork
 from randsub.network.rase import rase_network
 from randsub.network.scoring import NetworkScores, score_network
 

@@ -43,7 +43,152 @@ _OTHER = {
 
 
 class PRSNetwork(LinkOutputs, BaseModelHolder):
-    """PLACEHOLDER"""
+    """Gene network by PRS: which genes regulate which.
+
+    For each target gene g, an ensemble predicts its expression from that of the candidate
+    regulators; each member sees regulator j with probability ``alpha_[j, g]``. Alpha minimises
+
+    ::
+
+        1 / (G N) sum_g sum_i (y_ig - f_ig) ** 2 + lam sum_j sqrt(sum_g alpha_jg ** 2)
+
+    where f is the mean prediction of the ensemble on held-out samples. The second term makes a
+    regulator that serves one target already cheaper for the next: few genes regulate many.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The base model, any scikit-learn regressor; a support vector machine (``SVR()``) by default.
+    lam : "path" or float, default="path"
+        Coefficient of the penalty that couples the targets. With 0 targets are independent of each
+        other; "path" tries ``lams`` and chooses on the validation samples.
+    lams : array-like of float, default=(0, 0.001, ..., 0.01)
+        Values that ``lam="path"`` tries, in ascending order: a link that a strong penalty has
+        removed would not come back under a weaker one. Each value begins where the one before it
+        ended, and trains for the epochs of one interval between revivals.
+    lam_choice : {"one_se", "lowest"}, default="one_se"
+        Which value of a path is chosen: the largest one, with the sparsest network, whose
+        prediction error on the validation samples is within one standard error of the lowest; or
+        the one with the lowest error.
+    link_weight : {"mean", "alpha"}, default="mean"
+        What links are ranked by: alpha averaged over the epochs, which also tells links that were
+        dropped late from those that were dropped at once; or alpha itself, which is 0 for most.
+    n_estimators : int, default=100
+        Number of models for each target and batch.
+    alpha_init : "auto" or float, default="auto"
+        Alpha at the start; "auto" is ``min(0.5, 5 / n_estimators)``, so that each regulator is seen
+        by about five models, but with more than 4,000 regulators no more than what lets a model see
+        about 200 of them.
+    objective : {"ensemble", "members"}, default="ensemble"
+        Whether the loss is that of the averaged prediction or the average of the members' losses.
+    max_iter : int, default=600
+        Number of epochs; in each, every batch gives one gradient step.
+    learning_rate : float, default=1e-3
+        Step size of the optimiser.
+    n_batches : int, default=5
+        The training samples are dealt into so many batches, for each target anew; each is held out
+        in turn.
+    max_samples : int or float, default=None
+        Largest number of samples (or share of the training samples) that a base model is trained
+        on, that it predicts in a batch, and that it predicts in validation.
+    ess_threshold : float, default=0.5
+        The models of a target are renewed once the effective sample size of some batch of it falls
+        below this share of ``n_estimators``.
+    refresh : {"fresh", "window", "coupled"}, default="fresh"
+        How they are renewed; see :class:`randsub.PRSRegressor`.
+    n_generations : int, default=10
+        Number of generations with ``refresh="window"``.
+    n_revivals : int, default=2
+        How often, at equal intervals, training starts again from the best alpha with dropped links
+        raised to ``revival_level``.
+    revival_level : float, default=0.02
+        Probability to which dropped links are raised.
+    baseline : {"optimal", "weighted", "paper", "none"} or None, default="weighted"
+        Variance reduction of the gradient; see :class:`randsub.PRSRegressor`.
+    self_normalize : bool, default=True
+        Whether importance weights are divided by their sum, or by ``n_estimators``.
+    validation_fraction : float, default=0.1
+        Share of the samples that is set aside to choose alpha and lam, where ``fit`` is given no
+        validation samples. None chooses them on the held-out batches.
+    block_size : int, default=100
+        Targets that are trained at a time with ``lam=0``; it bounds the memory and changes nothing
+        else.
+    optimizer : {"adam", "logit_adam", "gradient_descent"} or Optimizer, default="adam"
+        How alpha moves. An object brings its own learning rate.
+    engine : {"auto", "neighbors", "tree", "moments", "kernel", "generic"} or subclass of \
+            Engine, default="auto"
+        How many models are trained at once; "auto" takes the fastest engine that reproduces the
+        base model exactly.
+    n_jobs : int, default=None
+        Number of workers. The result is the same for any number and any joblib backend.
+    random_state : int, RandomState instance or None, default=None
+        Fix it to get the same result, bit for bit, at every call. What is drawn for a target
+        depends on this and on its name, so the order of the genes does not matter.
+    verbose : int, default=0
+        1 shows a progress bar: over targets with ``lam=0``, over epochs else.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_regulators, n_targets)
+        ``alpha_[j, g]`` is the probability with which a model of target g sees regulator j; 0 where
+        both are one gene. Rows and columns are in the order in which the user has named or given
+        the genes.
+    link_weights_ : ndarray of shape (n_regulators, n_targets)
+        What links are ranked by; see ``link_weight``.
+    regulator_names_ : ndarray of shape (n_regulators,)
+        Names of the rows.
+    target_names_ : ndarray of shape (n_targets,)
+        Names of the columns.
+    expected_sizes_ : ndarray of shape (n_targets,)
+        Regulators that a model of each target sees on average: the sums of the columns of alpha.
+    lam_ : float
+        The coefficient that was chosen.
+    path_ : pandas.DataFrame
+        One row for each coefficient: ``lam``, ``validation_error`` (mean squared error of the
+        targets, whose variance is about 1, by fresh models of the best alpha) with its
+        ``standard_error`` over samples, ``mean_size`` (expected regulators per target),
+        ``seconds`` and ``n_models``.
+    history_ : pandas.DataFrame
+        One row for each epoch of each block of targets of each coefficient, as in
+        :class:`randsub.PRSRegressor`.
+    stop_reason_ : str
+        Why training ended.
+    n_models_trained_ : int
+        Base models trained in all.
+    estimator_ : estimator
+        The base model, unfitted.
+
+    See Also
+    --------
+    infer_network : The same as a function that returns the links.
+    genie3 : Random forests instead.
+
+    Notes
+    -----
+    Memory: the models' predictions, ``8 n_estimators (n_samples + n_batches n_val)`` bytes for each
+    target in training, where n_val validation samples are judged after each batch; with ``lam=0``
+    no more than ``block_size`` targets are in training at a time, with a penalty all of them are.
+    Beside that the dense data, and a few arrays of the shape of alpha. Time grows in proportion to
+    the number of targets.
+
+    References
+    ----------
+    V. A. Huynh-Thu and P. Geurts, "Optimizing model-agnostic random subspace ensembles", Machine
+    Learning, 2024.
+
+    Examples
+    --------
+    >>> from randsub.datasets import make_network
+    >>> from randsub.network import PRSNetwork, score_network
+    >>> truth = make_network(80, n_regulators=6, n_targets=10, n_modules=2, random_state=0)
+    >>> network = PRSNetwork(lam=0.003, max_iter=100, random_state=0)
+    >>> network = network.fit(truth.expression, truth.regulators, gene_names=truth.gene_names)
+    >>> network.alpha_.shape
+    (6, 16)
+    >>> scores = score_network(network, truth.gold, gene_names=truth.gene_names)
+    >>> bool(scores.aupr > 3 * scores.n_edges / scores.n_pairs)
+    True
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in CONSTRAINTS.items() if name not in _OTHER},
@@ -291,39 +436,3 @@ def _for_user(prepared: Prepared, trained: IntArray, theta: FloatArray) -> Float
     full = np.zeros(prepared.panel.allowed.shape)
     full[trained] = theta
     return prepared.panel.for_user(full)
-
-
-def infer_network(
-    expression: Table,
-    regulators: Any = None,
-    estimator: Any = None,
-    lam: float | Literal["path"] = "path",
-    *,
-    expression_val: Table | None = None,
-    gene_names: Any = None,
-    targets: Any = None,
-    layer: str | None = None,
-    n_links: int | None = None,
-    n_jobs: int | None = None,
-    random_state: Any = None,
-    verbose: int = 0,
-    **parameters: Any,
-) -> pd.DataFrame:
-    """PLACEHOLDER2"""
-    network = PRSNetwork(
-        estimator,
-        lam=lam,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-        **parameters,
-    )
-    network.fit(
-        expression,
-        regulators,
-        expression_val,
-        gene_names=gene_names,
-        targets=targets,
-        layer=layer,
-    )
-    return network.links(n_links)
