@@ -51,7 +51,7 @@ def test_true_links_are_found(estimator, parameters):
     assert scores.n_pairs == 7 * 14
     assert model.alpha_.shape == model.link_weights_.shape == (7, 15)
     assert ((model.alpha_ >= 0.0) & (model.alpha_ <= 1.0)).all()
-    np.testing.assert_array_equal(model.alpha_.sum(axis=0), model.expected_sizes_)
+    np.testing.assert_allclose(model.alpha_.sum(axis=0), model.expected_sizes_)
     # Regulators are the first genes.
     assert (np.diagonal(model.alpha_) == 0.0).all()
     assert (np.diagonal(model.link_weights_) == 0.0).all()
@@ -102,7 +102,7 @@ def test_the_mean_is_that_over_the_epochs(monkeypatch):
 
 
 @pytest.mark.parametrize("parameters", [{"lam": 0.0}, {"lam": 0.005}, PATH], ids=str)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3, deadline=None, derandomize=True)
 @given(order=st.permutations(range(15)))
 def test_permuting_named_genes_permutes_the_answer_and_nothing_else(parameters, order):
     one = fitted(**parameters)
@@ -410,7 +410,7 @@ def test_a_gene_that_only_varies_in_validation_samples():
             prepare(table, gene_names=NAMES, **options)
             continue
         refused += 1
-        with pytest.raises(ValueError, match="in all 15 training samples that remain.*'R5'"):
+        with pytest.raises(ValueError, match=r"in all 15 training samples that remain.*'R5'"):
             prepare(table, gene_names=NAMES, **options)
     assert 0 < refused < 20
 

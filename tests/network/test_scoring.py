@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -25,6 +25,7 @@ pairs = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=2, max_si
 )
 
 
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(pairs)
 def test_ties_are_the_mean_over_all_orders(listed):
     weights = np.array([weight / 4 for weight, _ in listed])
@@ -42,6 +43,7 @@ def test_ties_are_the_mean_over_all_orders(listed):
     assert (scores.n_edges, scores.n_pairs) == (is_link.sum(), len(listed))
 
 
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_without_ties_it_is_the_average_precision(seed):
     rng = np.random.default_rng(seed)

@@ -41,6 +41,10 @@ class Panel:
         """Weights (n_targets, n_regulators) as the user sees them: (regulators, targets)."""
         return np.ascontiguousarray(theta[np.ix_(self.target_order, self.regulator_order)].T)
 
+    def sizes_for_user(self, theta: FloatArray) -> FloatArray:
+        """Sum of the weights of each target; added up in order of name, whatever the user's."""
+        return theta.sum(axis=1)[self.target_order]
+
     def regulators_for_user(self) -> tuple[str, ...]:
         """Names of the rows of what :meth:`for_user` gives."""
         return tuple(self.regulators[j] for j in self.regulator_order)

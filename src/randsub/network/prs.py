@@ -402,13 +402,14 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
     def _record(self, prepared: Prepared, trained: IntArray, solutions: Sequence[Solution]) -> None:
         panel = prepared.panel
         best = choose(solutions, self.lam_choice)
-        self.alpha_ = _for_user(prepared, trained, best.theta)
+        theta = _of_all(prepared, trained, best.theta)
+        self.alpha_ = panel.for_user(theta)
         self.link_weights_ = self.alpha_
         if self.link_weight == "mean":
-            self.link_weights_ = _for_user(prepared, trained, best.mean_theta)
+            self.link_weights_ = panel.for_user(_of_all(prepared, trained, best.mean_theta))
         self.regulator_names_ = np.array(panel.regulators_for_user(), dtype=object)
         self.target_names_ = np.array(panel.targets_for_user(), dtype=object)
-        self.expected_sizes_ = self.alpha_.sum(axis=0)
+        self.expected_sizes_ = panel.sizes_for_user(theta)
         self.lam_ = best.lam
         self.path_ = pd.DataFrame(
             {
@@ -431,8 +432,8 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
         return Weights(self.link_weights_, tuple(self.regulator_names_), tuple(self.target_names_))
 
 
-def _for_user(prepared: Prepared, trained: IntArray, theta: FloatArray) -> FloatArray:
-    """Theta of the targets that were trained as (regulators, targets) for all of them."""
+def _of_all(prepared: Prepared, trained: IntArray, theta: FloatArray) -> FloatArray:
+    """Theta of the targets that were trained, with zeros for the others, (targets, regulators)."""
     full = np.zeros(prepared.panel.allowed.shape)
     full[trained] = theta
-    return prepared.panel.for_user(full)
+    return full

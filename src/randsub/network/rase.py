@@ -101,11 +101,10 @@ def rase_network(
             theta[g, columns] = model.alpha_
             n_models += model.n_models_trained_
             bar.advance()
-    alpha = panel.for_user(theta)
     return InferredNetwork(
-        alpha=alpha,
+        alpha=panel.for_user(theta),
         regulators=panel.regulators_for_user(),
         targets=panel.targets_for_user(),
-        expected_sizes=alpha.sum(axis=0),
+        expected_sizes=panel.sizes_for_user(theta),
         n_models_trained=n_models,
     )
