@@ -193,6 +193,10 @@ def test_validation_samples_of_ones_own():
     frame = pd.DataFrame(X_val, columns=NAMES)[NAMES[::-1]]
     other = clone(model).fit(pd.DataFrame(X, columns=NAMES), REGULATORS, frame)
     assert_same_links(one, other)
+    mixed = clone(model).fit(
+        X, REGULATORS, pl.DataFrame(X_val, schema=NAMES.tolist()), gene_names=NAMES
+    )
+    assert_same_links(one, mixed)
     # Alpha is chosen on them.
     third = clone(model).fit(X, REGULATORS, X_val[::-1] * 0.5, gene_names=NAMES)
     assert (third.alpha_ != one.alpha_).any()

@@ -96,6 +96,15 @@ def read_expression(
     return Expression(values, sorted_names, in_file, is_named)
 
 
+def read_further(table: Table, gene_names: Any, layer: str | None, *, what: str) -> Expression:
+    """A second table of the same genes, which need not be of the same kind as the first."""
+    annotated = _is_anndata(table)
+    has_names = annotated or frame_kind(table) is not None
+    return read_expression(
+        table, None if has_names else gene_names, layer if annotated else None, what=what
+    )
+
+
 def match_genes(other: Expression, expression: Expression) -> FloatArray:
     """Samples of the genes of ``expression`` from a second table, which may hold more of them."""
     if other.is_named != expression.is_named and len(other.names) != len(expression.names):
@@ -190,7 +199,9 @@ def check_varies(values: FloatArray, names: Sequence[str], where: str) -> None:
 
 def listed(names: Sequence[Any]) -> str:
     """The first few of some names, for a message."""
-    shown = ", ".join(repr(name) for name in names[:SHOWN])
+    # Strings of numpy would show their type.
+    plain = [name.item() if isinstance(name, np.generic) else name for name in names[:SHOWN]]
+    shown = ", ".join(map(repr, plain))
     return shown if len(names) <= SHOWN else f"{shown}, ... ({len(names) - SHOWN} more)"
 
 

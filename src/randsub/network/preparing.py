@@ -12,6 +12,7 @@ from randsub.network.expression import (
     check_varies,
     match_genes,
     read_expression,
+    read_further,
     resolve_genes,
 )
 from randsub.network.panel import Panel, make_panel
@@ -74,7 +75,7 @@ def prepare(
     train_rows: IntArray = np.arange(n_samples)
     val_rows: IntArray = np.arange(0)
     if expression_val is not None:
-        second = read_expression(expression_val, gene_names, layer, what="expression_val")
+        second = read_further(expression_val, gene_names, layer, what="expression_val")
         judges = match_genes(second, data)
         val_rows = np.arange(len(judges))
     elif validation_fraction is not None:
