@@ -79,7 +79,10 @@ def objective(
     penalty: Penalty | None,
     theta: np.ndarray,
 ) -> float:
-    """Mean over tasks of the loss on the rows of each, and the penalty."""
+    """Mean over tasks of the loss on the rows of each, and the penalty that couples them.
+
+    Without one each task has an objective of its own, and the gradients are those of the sum.
+    """
     losses = [
         Truth(
             truth.loss,
@@ -89,7 +92,9 @@ def objective(
         ).objective(row, kind)
         for truth, of_task, weight, row in zip(truths, rows, weights, theta, strict=True)
     ]
-    return float(np.mean(losses)) + (0.0 if penalty is None else penalty.value(theta))
+    if penalty is None:
+        return float(np.sum(losses))
+    return float(np.mean(losses)) + penalty.value(theta)
 
 
 def exact_settings(**changes) -> Settings:

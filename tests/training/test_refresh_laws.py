@@ -86,10 +86,10 @@ def problem() -> Problem:
 def refreshed(problem, settings, path, rng):
     """Rounds, and the plans they came from, after a fresh start and a refresh for each theta."""
     plans = fresh(problem, settings, 0, (), path[0], rng)
-    rounds = carry_out(problem, plans, rng)
+    rounds = carry_out(problem, plans, {0: rng})
     for theta in path[1:]:
         plans = WAYS[settings.refresh](problem, settings, 0, rounds, theta, rng)
-        rounds = carry_out(problem, plans, rng)
+        rounds = carry_out(problem, plans, {0: rng})
     return rounds, plans
 
 
@@ -106,7 +106,7 @@ def test_fresh_masks_follow_theta_and_their_proposal_says_so(problem, refresh):
     rng = np.random.default_rng(1)
     plans = fresh(problem, settings, 0, (), PATH[0], rng)
     assert len(plans) == 2
-    for plan, round_ in zip(plans, carry_out(problem, plans, rng), strict=True):
+    for plan, round_ in zip(plans, carry_out(problem, plans, {0: rng}), strict=True):
         assert plan.untrained.all()
         assert plan.former is None
         assert p_value_of_law(plan.masks, probabilities(PATH[0])) > 1e-4
@@ -379,11 +379,13 @@ def test_no_more_generations_than_masks(problem):
 def test_predictions_stay_with_their_masks(problem, refresh):
     settings = Settings(n_masks=200, n_batches=3, refresh=refresh, n_generations=4)
     rng = np.random.default_rng(16)
-    first = carry_out(problem, fresh(problem, settings, 0, (), PATH[0], rng), rng)
+    first = carry_out(problem, fresh(problem, settings, 0, (), PATH[0], rng), {0: rng})
     rounds = first
     for theta in PATH[1:]:
         former = rounds
-        rounds = carry_out(problem, WAYS[refresh](problem, settings, 0, former, theta, rng), rng)
+        rounds = carry_out(
+            problem, WAYS[refresh](problem, settings, 0, former, theta, rng), {0: rng}
+        )
         assert len(rounds) == 3
         for k, round_ in enumerate(rounds):
             rows = index_of(dense(round_.masks))
@@ -402,12 +404,12 @@ def test_predictions_stay_with_their_masks(problem, refresh):
 def test_a_refresh_leaves_former_rounds_alone(problem, refresh):
     settings = Settings(n_masks=100, n_batches=2, refresh=refresh, n_generations=4)
     rng = np.random.default_rng(17)
-    rounds = carry_out(problem, fresh(problem, settings, 0, (), PATH[0], rng), rng)
+    rounds = carry_out(problem, fresh(problem, settings, 0, (), PATH[0], rng), {0: rng})
     before = [
         (dense(r.masks), r.log_q.copy(), r.predictions.copy(), r.proposal.thetas.copy())
         for r in rounds
     ]
-    carry_out(problem, WAYS[refresh](problem, settings, 0, rounds, PATH[4], rng), rng)
+    carry_out(problem, WAYS[refresh](problem, settings, 0, rounds, PATH[4], rng), {0: rng})
     for round_, then in zip(rounds, before, strict=True):
         now = dense(round_.masks), round_.log_q, round_.predictions, round_.proposal.thetas
         for a, b in zip(now, then, strict=True):

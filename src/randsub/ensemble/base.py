@@ -1,6 +1,5 @@
 """What classifier and regressor share: assemble the parts of the method, and train."""
 
-from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from randsub.ensemble import parts
 from randsub.ensemble.constraints import CONSTRAINTS
 from randsub.ensemble.material import Material
 from randsub.ensemble.members import train_members
+from randsub.ensemble.settings import sample_limit, training_settings
 from randsub.ensemble.subspace import AlphaEnsemble
 from randsub.losses import Loss, Reference
 from randsub.optim import Optimizer
@@ -109,7 +109,7 @@ class BasePRS(AlphaEnsemble):
             material,
             self._distribution.expand(drawn),
             rng,
-            max_samples=self._max_samples(len(material.samples.rows)),
+            max_samples=sample_limit(self.max_samples, len(material.samples.rows)),
             n_parts=settings.n_batches,
         )
 
@@ -118,7 +118,7 @@ class BasePRS(AlphaEnsemble):
         samples, judges, train_rows = material.samples, material.judges, material.train_rows
         encoded = material.encoded
         loss = parts.choose_loss(self.loss, self._task, self.n_estimators, encoded[samples.rows])
-        limit = self._max_samples(len(train_rows))
+        limit = sample_limit(self.max_samples, len(train_rows))
         val_rows = np.sort(thin(material.val_rows, limit, material.val_strata, rng))
         val_encoded = material.val_encoded[val_rows]
         if judges is not samples:
@@ -148,34 +148,10 @@ class BasePRS(AlphaEnsemble):
             val_weight=val_weight,
             feature_names=material.feature_names,
         )
-        return problem, self._settings(len(train_rows), limit)
-
-    def _settings(self, n_train: int, limit: int | None) -> Settings:
-        return Settings(
-            n_masks=self.n_estimators,
-            # On tiny data a batch is a single sample.
-            n_batches=min(self.n_batches, n_train),
-            max_samples=limit,
-            objective=self.objective,
-            baseline=self.baseline or "none",
-            self_normalize=self.self_normalize,
-            ess_threshold=self.ess_threshold,
-            refresh=self.refresh,
-            n_generations=self.n_generations,
-            n_revivals=self.n_revivals,
-            revival_level=self.revival_level,
-            max_iter=self.max_iter,
-            n_iter_no_change=self.n_iter_no_change,
-            tol=self.tol,
+        settings = training_settings(
+            self, len(train_rows), n_iter_no_change=self.n_iter_no_change, tol=self.tol
         )
-
-    def _max_samples(self, n_train: int) -> int | None:
-        limit: Any = self.max_samples
-        if limit is None:
-            return None
-        if isinstance(limit, Integral):
-            return int(limit)
-        return max(2, int(limit * n_train))
+        return problem, settings
 
     def _record(self, state: TrainingState) -> None:
         theta = state.best_theta[0]

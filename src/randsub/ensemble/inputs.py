@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     _check_y,
@@ -169,6 +169,11 @@ def _quotas(sizes: IntArray, n_val: int) -> IntArray:
         # One sample of each class: the first gives it nevertheless.
         quotas[0] = 1
     return quotas
+
+
+def seed_words(random_state: Any) -> IntArray:
+    """Four words that decide over everything that a fit draws."""
+    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
 
 
 def check_parameters(base: Any) -> None:

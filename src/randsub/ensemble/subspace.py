@@ -5,13 +5,13 @@
 engine that trains models on any subsets of its columns.
 """
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.base import _fit_context, clone
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -26,6 +26,7 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines import Data, Dispatcher, Engine, Learner, average_prediction
 from randsub.ensemble import parts
 from randsub.ensemble.constraints import COMMON
+from randsub.ensemble.holder import BaseModelHolder
 from randsub.ensemble.inputs import (
     Samples,
     as_fitted,
@@ -33,6 +34,7 @@ from randsub.ensemble.inputs import (
     check_samples,
     check_table,
     match_frame,
+    seed_words,
     split_validation,
 )
 from randsub.ensemble.material import Material
@@ -41,7 +43,7 @@ from randsub.ensemble.standardize import Standardizer
 from randsub.exceptions import BaseModelError
 
 
-class SubspaceEnsemble(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+class SubspaceEnsemble(BaseModelHolder):
     """An ensemble each member of which sees some of the columns.
 
     The constructor of a subclass has the parameters below, among others.
@@ -51,24 +53,11 @@ class SubspaceEnsemble(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON
 
-    estimator: Any
     validation_fraction: float | None
     standardize: bool
     engine: str | type[Engine]
     n_jobs: int | None
     random_state: Any
-
-    @abstractmethod
-    def _default_estimator(self) -> Any:
-        """The base model when the user names none."""
-
-    def _check_kind(self, base: Any, wanted: str) -> None:
-        kind = get_tags(base).estimator_type
-        # An estimator of one's own that does not say what it is, is taken at its word.
-        if kind not in (None, wanted):
-            raise ValueError(
-                f"{type(self).__name__} needs a {wanted} as base model, got the {kind} {base!r}."
-            )
 
     @abstractmethod
     def _check_base(self, base: Any) -> None:
@@ -133,21 +122,9 @@ class SubspaceEnsemble(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             The fitted ensemble.
         """
         _raise_for_params(fit_params, self, "fit")
-        former = vars(self).copy()
-        try:
-            self._forget()
+        with self._all_or_nothing():
             self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
-        except BaseException:
-            # A fit that fails, or is interrupted too early, leaves the model as it was.
-            self.__dict__.clear()
-            self.__dict__.update(former)
-            raise
         return self
-
-    def _forget(self) -> None:
-        """Drop what an earlier fit has learned."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
 
     def _fit(
         self,
@@ -170,16 +147,10 @@ class SubspaceEnsemble(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             message = f"In the validation data (X_val, y_val, sample_weight_val): {error}"
             raise type(error)(message) from error
 
-        # Four words: random_state alone decides over everything that is drawn from here on.
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed_words(self.random_state))
         self.estimator_ = base
         learner = self._learner(base, passes_weight)
         self._learn(self._prepared(learner, samples, validation, fit_params, rng), rng)
-
-    def _base(self) -> Any:
-        """The base model that was asked for, or the default."""
-        return self._default_estimator() if self.estimator is None else self.estimator
 
     def _routed(
         self, base: Any, sample_weight: Any, fit_params: dict[str, Any]

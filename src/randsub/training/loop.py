@@ -7,6 +7,7 @@ effective sample size of every round and note which tasks are due for a refresh.
 
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,7 @@ def start(
     problem: Problem,
     settings: Settings,
     theta: FloatArray,
-    rng: np.random.Generator,
+    rng: np.random.Generator | Sequence[np.random.Generator],
     callbacks: Sequence[Callback] = (),
 ) -> TrainingState:
     """Train the first rounds.
@@ -49,7 +50,8 @@ def start(
     problem : Problem
     settings : Settings
     theta : ndarray of shape (P, M)
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or sequence of P of them
+        Who draws, for each task. One generator for several tasks has children for them.
     callbacks : sequence of Callback, default=()
 
     Returns
@@ -58,18 +60,19 @@ def start(
         Before the first epoch.
     """
     theta = problem.distribution.project(np.array(theta, dtype=float))
+    n_verdicts = problem.n_tasks if problem.penalty is None else 1
     state = TrainingState(
         epoch=0,
         theta=theta,
         optimizer=problem.optimizer.init(theta),
         rounds=((),) * problem.n_tasks,
         due=np.full(problem.n_tasks, Due.FRESH),
-        generator=rng.bit_generator.state,
+        generators=tuple(r.bit_generator.state for r in _one_for_each(rng, problem.n_tasks)),
         history=(),
         barred=theta == 0.0,
         best_theta=theta,
-        best_objective=np.inf,
-        best_epoch=0,
+        best_objectives=np.full(n_verdicts, np.inf),
+        best_epochs=np.zeros(n_verdicts, dtype=np.intp),
         mark_objective=np.inf,
         mark_epoch=0,
         n_models_trained=0,
@@ -83,6 +86,18 @@ def start(
         for callback in callbacks:
             callback.on_end(state)
         raise
+
+
+def _one_for_each(
+    rng: np.random.Generator | Sequence[np.random.Generator], n_tasks: int
+) -> Sequence[np.random.Generator]:
+    if not isinstance(rng, np.random.Generator):
+        return rng
+    if n_tasks == 1:
+        return [rng]
+    # Drawn by a copy: starting twice from one generator is the same twice.
+    words = deepcopy(rng).integers(2**32, size=(n_tasks, 4), dtype=np.uint32)
+    return [np.random.default_rng(seed) for seed in words]
 
 
 def train(
@@ -149,7 +164,8 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         state = _revived(problem, settings, state)
     state = _renewed(problem, settings, state, epoch=state.epoch + 1)
     state = _stepped(problem, settings, state)
-    objective, validation, ess = _evaluated(problem, settings, state)
+    objective, verdicts, ess = _evaluated(problem, settings, state)
+    validation = float(verdicts.mean())
     if not (np.isfinite(objective) and np.isfinite(validation)):
         raise ValueError(
             f"The objective at epoch {state.epoch + 1} is not finite: {objective} on the held-out "
@@ -171,13 +187,24 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         "epoch": epoch,
         "history": (*state.history, record),
         "due": np.where(worn, Due.REFRESH, Due.NOTHING),
+        **_better(state, verdicts, epoch),
     }
-    if validation < state.best_objective:
-        news |= {"best_theta": state.theta, "best_objective": validation, "best_epoch": epoch}
     if validation < state.mark_objective - settings.tol or not np.isfinite(state.mark_objective):
         news |= {"mark_objective": validation, "mark_epoch": epoch}
     state = replace(state, **news)
     return _refilled(problem, settings, state)
+
+
+def _better(state: TrainingState, verdicts: FloatArray, epoch: int) -> dict[str, Any]:
+    """Theta as the best one, wherever it is that."""
+    better = verdicts < state.best_objectives
+    if not better.any():
+        return {}
+    return {
+        "best_theta": np.where(better[:, np.newaxis], state.theta, state.best_theta),
+        "best_objectives": np.where(better, verdicts, state.best_objectives),
+        "best_epochs": np.where(better, epoch, state.best_epochs),
+    }
 
 
 def _revival_due(settings: Settings, state: TrainingState) -> bool:
@@ -228,25 +255,28 @@ def _renewed(
     tasks = np.flatnonzero(state.due != Due.NOTHING)
     if not len(tasks):
         return state
-    rng = state.rng()
+    rngs = {task: state.rng(task) for task in tasks.tolist()}
     plans: list[Plan] = []
-    for task in tasks.tolist():
+    for task, rng in rngs.items():
         way = fresh if state.due[task] == Due.FRESH else WAYS[settings.refresh]
         plans += way(problem, settings, task, state.rounds[task], state.theta[task], rng)
     try:
-        new = carry_out(problem, plans, rng)
+        new = carry_out(problem, plans, rngs)
     except BaseModelError as error:
         raise error.located(problem.feature_names, epoch) from error.__cause__
-    rounds = list(state.rounds)
-    for task in tasks.tolist():
-        rounds[task] = tuple(
-            round_ for plan, round_ in zip(plans, new, strict=True) if plan.task == task
-        )
+    rounds: list[tuple[Round, ...]] = [
+        () if task in rngs else kept for task, kept in enumerate(state.rounds)
+    ]
+    for plan, round_ in zip(plans, new, strict=True):
+        rounds[plan.task] += (round_,)
+    generators = list(state.generators)
+    for task, rng in rngs.items():
+        generators[task] = rng.bit_generator.state
     return replace(
         state,
         rounds=tuple(rounds),
         due=np.full(problem.n_tasks, Due.NOTHING),
-        generator=rng.bit_generator.state,
+        generators=tuple(generators),
         n_models_trained=state.n_models_trained + sum(int(p.untrained.sum()) for p in plans),
     )
 
@@ -259,9 +289,11 @@ def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> Trai
         gradient = np.empty_like(theta)
         for task, round_ in enumerate(rounds):
             gradient[task] = _round_gradient(problem, settings, round_, theta[task])
-        if problem.n_tasks > 1:
-            gradient /= problem.n_tasks
         if problem.penalty is not None:
+            # The loss is a mean over tasks. Without a penalty each task has a loss of its own, and
+            # must not go another way because of how many there are.
+            if problem.n_tasks > 1:
+                gradient /= problem.n_tasks
             gradient += problem.penalty.gradient(theta)
         # A feature that no mask holds is not touched by data it has not met.
         for task, round_ in enumerate(rounds):
@@ -313,14 +345,18 @@ def _round_gradient(
 
 def _evaluated(
     problem: Problem, settings: Settings, state: TrainingState
-) -> tuple[float, float, FloatArray]:
-    """Objective on held-out rows and on validation, penalty included, and each task's least ESS."""
-    penalty = 0.0 if problem.penalty is None else problem.penalty.value(state.theta)
+) -> tuple[float, FloatArray, FloatArray]:
+    """Objective on held-out rows, verdicts of validation, and each task's least ESS.
+
+    A verdict is the objective on the validation rows (on the held-out ones where there are none):
+    of each task or, where a penalty couples them, of all.
+    """
     objective = OBJECTIVES[settings.objective]
-    held_out, validation = [], []
+    held_out = np.empty((problem.n_tasks, settings.n_batches))
+    validation = held_out if not len(problem.val_rows) else np.empty_like(held_out)
     ess = np.full(problem.n_tasks, np.inf)
     for task, (rounds, theta) in enumerate(zip(state.rounds, state.theta, strict=True)):
-        for round_ in rounds:
+        for batch, round_ in enumerate(rounds):
             log_w = round_.log_weights(problem.distribution, theta)
             weights = importance_weights(log_w, self_normalize=settings.self_normalize)
             size = (
@@ -329,24 +365,22 @@ def _evaluated(
                 else effective_sample_size(log_w)
             )
             ess[task] = min(ess[task], size)
-            held_out.append(
-                objective.value(
-                    problem.loss,
-                    round_.targets,
-                    round_.predictions,
-                    weights,
-                    round_.sample_weight,
-                )
+            held_out[task, batch] = objective.value(
+                problem.loss,
+                round_.targets,
+                round_.predictions,
+                weights,
+                round_.sample_weight,
             )
-            if len(problem.val_rows):
-                validation.append(
-                    objective.value(
-                        problem.loss,
-                        problem.targets[task].validation,
-                        round_.validation,
-                        weights,
-                        problem.val_weight,
-                    )
+            if validation is not held_out:
+                validation[task, batch] = objective.value(
+                    problem.loss,
+                    problem.targets[task].validation,
+                    round_.validation,
+                    weights,
+                    problem.val_weight,
                 )
-    mean = sum(held_out) / len(held_out) + penalty
-    return mean, sum(validation) / len(validation) + penalty if validation else mean, ess
+    if problem.penalty is None:
+        return float(held_out.mean()), validation.mean(axis=1), ess
+    penalty = problem.penalty.value(state.theta)
+    return float(held_out.mean()) + penalty, validation.mean(keepdims=True)[0] + penalty, ess

@@ -4,7 +4,7 @@ Masks, the law they were drawn from, the predictions and the targets of the batc
 object, so that weights cannot be computed from one batch and used with another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,8 +103,18 @@ class Plan:
     former: Round | None = None
 
 
-def carry_out(problem: Problem, plans: Sequence[Plan], rng: np.random.Generator) -> list[Round]:
-    """Train what the plans ask for, all of it in one dispatch, and make rounds of them."""
+def carry_out(
+    problem: Problem, plans: Sequence[Plan], rngs: Mapping[int, np.random.Generator]
+) -> list[Round]:
+    """Train what the plans ask for, all of it in one dispatch, and make rounds of them.
+
+    Parameters
+    ----------
+    problem : Problem
+    plans : sequence of Plan
+    rngs : mapping of int to numpy.random.Generator
+        Where the seeds of each task's models come from.
+    """
     assignments = [
         Assignment(
             y=problem.targets[plan.task].y,
@@ -112,7 +122,7 @@ def carry_out(problem: Problem, plans: Sequence[Plan], rng: np.random.Generator)
             query_rows=plan.batch.query_rows,
             val_rows=problem.val_rows,
             masks=problem.distribution.expand(plan.masks[plan.untrained]),
-            seeds=rng.integers(np.iinfo(np.int32).max, size=int(plan.untrained.sum())),
+            seeds=rngs[plan.task].integers(np.iinfo(np.int32).max, size=int(plan.untrained.sum())),
         )
         for plan in plans
     ]

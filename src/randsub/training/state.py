@@ -52,13 +52,16 @@ class TrainingState:
     rounds : tuple of P tuples of Rounds, one for each batch
     due : int ndarray of shape (P,)
         What must happen to each task's rounds first; see :class:`Due`.
-    generator : mapping
-        State of the bit generator.
+    generators : tuple of P mappings
+        State of each task's bit generator: what a task draws depends on no other task.
     history : tuple of EpochRecord
     barred : bool ndarray of shape (P, M)
         Entries that began at 0: nothing raises them, neither a revival nor a restart.
-    best_theta, best_objective, best_epoch
+    best_theta : ndarray of shape (P, M)
         Where the validation objective was lowest.
+    best_objectives, best_epochs : ndarrays of shape (P,) or (1,)
+        How low it was, and when. Without a penalty tasks have nothing to do with each other, and
+        each has a best theta of its own; a penalty is one objective for all of them.
     mark_objective, mark_epoch
         Last improvement by more than the tolerance since the last (re)start, for patience.
     n_models_trained : int
@@ -72,20 +75,31 @@ class TrainingState:
     optimizer: OptimizerState
     rounds: tuple[tuple[Round, ...], ...]
     due: IntArray
-    generator: Mapping[str, Any]
+    generators: tuple[Mapping[str, Any], ...]
     history: tuple[EpochRecord, ...]
     barred: BoolArray
     best_theta: FloatArray
-    best_objective: float
-    best_epoch: int
+    best_objectives: FloatArray
+    best_epochs: IntArray
     mark_objective: float
     mark_epoch: int
     n_models_trained: int
     n_revived: int
     stopped: str | None = None
 
-    def rng(self) -> np.random.Generator:
-        """A generator that continues where this state left off."""
-        bit_generator = getattr(np.random, self.generator["bit_generator"])()
-        bit_generator.state = self.generator
+    @property
+    def best_objective(self) -> float:
+        """The lowest validation objective, averaged over tasks that have one each."""
+        return float(self.best_objectives.mean())
+
+    @property
+    def best_epoch(self) -> int:
+        """The last epoch that some task's best theta is from."""
+        return int(self.best_epochs.max())
+
+    def rng(self, task: int = 0) -> np.random.Generator:
+        """A generator that continues where this state left a task off."""
+        generator = self.generators[task]
+        bit_generator = getattr(np.random, generator["bit_generator"])()
+        bit_generator.state = generator
         return np.random.Generator(bit_generator)

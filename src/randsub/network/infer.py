@@ -1,0 +1,92 @@
+"""PRS for gene networks, for those who want a list of links."""
+
+from typing import Any, Literal
+
+import pandas as pd
+
+from randsub._typing import Table
+from randsub.network.prs import PRSNetwork
+
+
+def infer_network(
+    expression: Table,
+    regulators: Any = None,
+    estimator: Any = None,
+    lam: float | Literal["path"] = "path",
+    *,
+    expression_val: Table | None = None,
+    gene_names: Any = None,
+    targets: Any = None,
+    layer: str | None = None,
+    n_links: int | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+    **parameters: Any,
+) -> pd.DataFrame:
+    """Infer which genes regulate which, and list the links.
+
+    Parameters
+    ----------
+    expression : array-like, sparse matrix, pandas or polars frame, or AnnData, of shape \
+            (n_samples, n_genes)
+        Samples as rows, genes as columns.
+    regulators : sequence of str or int, or bool array, default=None
+        Candidate regulators: names, positions, or a mask over the genes; all by default.
+    estimator : estimator, default=None
+        The base model, any scikit-learn regressor; a support vector machine by default.
+    lam : "path" or float, default="path"
+        How strongly links are drawn to regulators that have others; 0 for targets on their own,
+        "path" to choose on validation samples.
+    expression_val : same as expression, default=None
+        Validation samples; by default a tenth of ``expression`` is set aside.
+    gene_names, targets, layer
+        As in :meth:`PRSNetwork.fit`.
+    n_links : int, default=None
+        How many links to list; None for all pairs.
+    n_jobs : int, default=None
+        Number of workers. The result is the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Fix it to get the same result, bit for bit, at every call.
+    verbose : int, default=0
+        1 shows a progress bar.
+    **parameters
+        Further parameters of :class:`PRSNetwork`.
+
+    Returns
+    -------
+    links : pandas.DataFrame
+        Columns ``regulator``, ``target`` and ``weight``, the largest weight first; links of equal
+        weight in the order of the names.
+
+    See Also
+    --------
+    PRSNetwork : The estimator, with everything else that there is to know about a fit.
+
+    Examples
+    --------
+    >>> from randsub.datasets import make_network
+    >>> from randsub.network import infer_network
+    >>> truth = make_network(80, n_regulators=6, n_targets=10, n_modules=2, random_state=0)
+    >>> links = infer_network(truth.expression, truth.regulators, lam=0.003, max_iter=100,
+    ...                       gene_names=truth.gene_names, n_links=5, random_state=0)
+    >>> links.columns.tolist(), len(links)
+    (['regulator', 'target', 'weight'], 5)
+    """
+    network = PRSNetwork(
+        estimator,
+        lam=lam,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
+        **parameters,
+    )
+    network.fit(
+        expression,
+        regulators,
+        expression_val,
+        gene_names=gene_names,
+        targets=targets,
+        layer=layer,
+    )
+    return network.links(n_links)

@@ -1,0 +1,91 @@
+"""Lists of links, files and graphs."""
+
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from randsub.network import InferredNetwork
+from randsub.network.links import GRAPHML
+
+ALPHA = np.array([[0.0, 0.5, 0.2, 0.0], [0.5, 0.0, 0.7, 0.2]])
+
+
+@pytest.fixture
+def network():
+    return InferredNetwork(ALPHA, ("b", "a"), ("b", "a", "c", "d & <e>"), None, 0)
+
+
+def test_links_are_sorted_and_ties_broken_by_name(network):
+    expected = [
+        ("a", "c", 0.7),
+        ("a", "b", 0.5),
+        ("b", "a", 0.5),
+        ("a", "d & <e>", 0.2),
+        ("b", "c", 0.2),
+        ("b", "d & <e>", 0.0),
+    ]
+    links = network.links()
+    assert links.columns.tolist() == ["regulator", "target", "weight"]
+    assert list(links.itertuples(index=False, name=None)) == expected
+    assert network.links(2).equals(links[:2])
+    assert len(network.links(0)) == 0
+
+
+def test_a_negative_number_of_links(network):
+    with pytest.raises(ValueError, match="n must be a number of links, or None for all, got -1"):
+        network.links(-1)
+
+
+def test_csv_comes_back(network, tmp_path):
+    network.to_csv(tmp_path / "links.csv")
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "links.csv"), network.links(), check_dtype=False
+    )
+    network.to_csv(tmp_path / "links.tsv", 3, sep="\t", header=False)
+    assert (tmp_path / "links.tsv").read_text().splitlines()[0] == "a\tc\t0.7"
+    assert len((tmp_path / "links.tsv").read_text().splitlines()) == 3
+
+
+def read_graphml(path):
+    tree = ElementTree.parse(path)
+    nodes = [node.get("id") for node in tree.iter(f"{{{GRAPHML}}}node")]
+    edges = {
+        (edge.get("source"), edge.get("target")): float(edge.find(f"{{{GRAPHML}}}data").text)
+        for edge in tree.iter(f"{{{GRAPHML}}}edge")
+    }
+    return nodes, edges
+
+
+@pytest.mark.parametrize(("n", "n_edges"), [(None, 5), (2, 2), (6, 5)])
+def test_graphml_has_all_genes_and_the_links_of_positive_weight(network, tmp_path, n, n_edges):
+    network.to_graphml(tmp_path / "network.graphml", n)
+    nodes, edges = read_graphml(tmp_path / "network.graphml")
+    assert nodes == ["a", "b", "c", "d & <e>"]
+    expected = {(r, t): w for r, t, w in network.links(n_edges).itertuples(index=False)}
+    assert edges == expected
+
+
+def test_networkx_reads_what_is_written_and_gets_the_same_graph(network, tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = network.to_networkx()
+    assert sorted(graph.nodes) == ["a", "b", "c", "d & <e>"]
+    assert graph.edges["a", "c"]["weight"] == 0.7
+    assert graph.number_of_edges() == 5
+    network.to_graphml(tmp_path / "network.graphml")
+    back = networkx.read_graphml(tmp_path / "network.graphml")
+    assert dict(back.edges) == dict(graph.edges)
+
+
+def test_without_networkx_the_error_names_the_extra():
+    code = (
+        "import sys; sys.modules['networkx'] = None\n"
+        "import numpy as np\n"
+        "from randsub.network import InferredNetwork\n"
+        "InferredNetwork(np.eye(2), ('a', 'b'), ('a', 'b'), None, 0).to_networkx()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "ImportError: to_networkx needs networkx: pip install randsub[graph]" in done.stderr
