@@ -21,8 +21,8 @@ def test_the_message_tells_the_model_the_subset_and_the_reason() -> None:
     assert str(error) == (
         "The base model Ridge() failed at epoch 12 on the subset of 2 feature(s) [3, 7]: "
         "ValueError: too few rows. If it can learn from other subsets but not from this one, wrap "
-        "it in a pipeline that copes with it, or keep columns that need each other together with "
-        "feature_groups."
+        "it in a pipeline that copes with it or, in PRS, keep columns that need each other "
+        "together with feature_groups."
     )
 
 
@@ -46,6 +46,13 @@ def test_a_long_list_is_shortened(n, shown, more, named) -> None:
     assert f"subset of {n} feature(s)" in str(error)
     # Nothing is lost: the whole list is on the error.
     assert error.features == tuple(range(n))
+
+
+def test_a_stage_in_words_stands_for_the_epoch() -> None:
+    error = BaseModelError("Ridge()", "no", [0, 2]).located(["a", "b", "c"], None, "in iteration 2")
+    assert "failed in iteration 2 on the subset of 2 feature(s) ['a', 'c']" in str(error)
+    for same in (pickle.loads(pickle.dumps(error)), error.among([0, 1, 2])):
+        assert str(same) == str(error)
 
 
 def test_located_adds_names_and_epoch() -> None:

@@ -3,9 +3,23 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from randsub.baselines import (
+        RandomSubspaceClassifier,
+        RandomSubspaceRegressor,
+        RaSEClassifier,
+        RaSERegressor,
+    )
     from randsub.ensemble import PRSClassifier, PRSRegressor
 
-__all__ = ["PRSClassifier", "PRSRegressor", "__version__"]
+__all__ = [
+    "PRSClassifier",
+    "PRSRegressor",
+    "RaSEClassifier",
+    "RaSERegressor",
+    "RandomSubspaceClassifier",
+    "RandomSubspaceRegressor",
+    "__version__",
+]
 
 __version__ = "0.1.0"
 
@@ -17,6 +31,10 @@ def __getattr__(name: str) -> Any:
         from randsub import ensemble
 
         return getattr(ensemble, name)
+    if name in __all__:
+        from randsub import baselines
+
+        return getattr(baselines, name)
     raise AttributeError(f"module 'randsub' has no attribute {name!r}")
 
 

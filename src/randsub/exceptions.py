@@ -58,6 +58,8 @@ class BaseModelError(RuntimeError):
         Names of these columns, where the data has names.
     epoch : int or None, default=None
         The epoch during which it happened; 0 is the start, None the final ensemble.
+    stage : str or None, default=None
+        When it happened, in words, where there are no epochs.
     """
 
     SHOWN = 20
@@ -69,27 +71,32 @@ class BaseModelError(RuntimeError):
         features: Sequence[int],
         names: Sequence[str] = (),
         epoch: int | None = None,
+        stage: str | None = None,
     ) -> None:
         # All of it goes into args, so that the error survives the way back from a worker process.
-        super().__init__(model, reason, tuple(features), tuple(names), epoch)
+        super().__init__(model, reason, tuple(features), tuple(names), epoch, stage)
         self.model = model
         self.reason = reason
         self.features = tuple(features)
         self.names = tuple(names)
         self.epoch = epoch
+        self.stage = stage
 
     def among(self, columns: Sequence[int]) -> "BaseModelError":
         """The same error for a table of which the base model was only shown these columns."""
         features = [int(columns[j]) for j in self.features]
-        return BaseModelError(self.model, self.reason, features, self.names, self.epoch)
+        return BaseModelError(self.model, self.reason, features, self.names, self.epoch, self.stage)
 
-    def located(self, names: Sequence[str], epoch: int | None) -> "BaseModelError":
-        """The same error with the names of the features and the epoch filled in."""
+    def located(
+        self, names: Sequence[str], epoch: int | None, stage: str | None = None
+    ) -> "BaseModelError":
+        """The same error with the names of the features and the epoch or stage filled in."""
         chosen = [str(names[j]) for j in self.features] if len(names) else []
-        return BaseModelError(self.model, self.reason, self.features, chosen, epoch)
+        return BaseModelError(self.model, self.reason, self.features, chosen, epoch, stage)
 
     def __str__(self) -> str:
         when = "in the final ensemble" if self.epoch is None else f"at epoch {self.epoch}"
+        when = self.stage or when
         shown = [repr(name) for name in self.names] or [str(j) for j in self.features]
         listed = ", ".join(shown[: self.SHOWN])
         if len(shown) > self.SHOWN:
@@ -97,6 +104,6 @@ class BaseModelError(RuntimeError):
         return (
             f"The base model {self.model} failed {when} on the subset of {len(self.features)} "
             f"feature(s) [{listed}]: {self.reason.rstrip('.')}. If it can learn from other subsets "
-            "but not from this one, wrap it in a pipeline that copes with it, or keep columns that "
-            "need each other together with feature_groups."
+            "but not from this one, wrap it in a pipeline that copes with it or, in PRS, keep "
+            "columns that need each other together with feature_groups."
         )

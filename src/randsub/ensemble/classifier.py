@@ -2,22 +2,17 @@
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-
-from randsub._typing import FloatArray, IntArray, Table
 from randsub.distributions import SubsetDistribution
-from randsub.engines import Engine, Learner
+from randsub.engines import Engine
 from randsub.ensemble.base import BasePRS
+from randsub.ensemble.constraints import VOTING
+from randsub.ensemble.kinds import ClassificationEnsemble
 from randsub.losses import Loss
 from randsub.optim import Optimizer
 from randsub.penalties import Penalty
 
 
-class PRSClassifier(ClassifierMixin, BasePRS):
+class PRSClassifier(ClassificationEnsemble, BasePRS):
     """Random-subspace ensemble for classification that learns which features each member sees.
 
     Each member is a copy of the base model, trained on a random subset of the features; feature j
@@ -166,11 +161,9 @@ class PRSClassifier(ClassifierMixin, BasePRS):
     True
     """
 
-    _task: ClassVar[Literal["regression", "classification"]] = "classification"
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePRS._parameter_constraints,
-        "voting": [StrOptions({"auto", "soft", "hard"})],
+        **VOTING,
     }
 
     def __init__(
@@ -237,68 +230,3 @@ class PRSClassifier(ClassifierMixin, BasePRS):
             verbose=verbose,
         )
         self.voting = voting
-
-    def _default_estimator(self) -> Any:
-        return DecisionTreeClassifier()
-
-    def _check_base(self, base: Any) -> None:
-        self._check_kind(base, "classifier")
-        if self.voting == "soft" and not hasattr(base, "predict_proba"):
-            raise ValueError(
-                f"voting='soft' needs a base model with predict_proba, which {base!r} lacks. "
-                "Use voting='hard' or 'auto', or a base model that gives probabilities."
-            )
-
-    def _check_targets(self, y: Any, rows: IntArray) -> None:
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        present = np.unique(y[rows])
-        if len(present) < 2:
-            raise ValueError(
-                "PRSClassifier needs samples of at least 2 classes, but the data contains only "
-                f"one class: {present.tolist()[0]!r}."
-            )
-
-    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
-        unknown = np.setdiff1d(y[rows], self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y_val contains the classes {unknown.tolist()}, which are not in y: "
-                f"{self.classes_.tolist()}."
-            )
-        # Samples that do not count may have labels of their own; they stand as the first class.
-        codes = np.zeros(len(y), dtype=np.intp)
-        codes[rows] = np.searchsorted(self.classes_, y[rows])
-        return np.eye(len(self.classes_))[codes], codes
-
-    def _learner(self, base: Any, passes_weight: bool) -> Learner:
-        soft = self.voting != "hard" and hasattr(base, "predict_proba")
-        return Learner(base, self.classes_, "soft" if soft else "hard", passes_weight)
-
-    def predict_proba(self, X: Table) -> FloatArray:
-        """Average probabilities of the members, or their shares of votes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self._average(X)
-
-    def predict(self, X: Table) -> Any:
-        """The class with the highest average probability or the most votes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        probabilities = self.predict_proba(X)
-        return self.classes_[np.argmax(probabilities, axis=1)]

@@ -11,8 +11,22 @@ from randsub.losses import Loss
 from randsub.optim import Optimizer
 from randsub.penalties import Penalty
 
-CONSTRAINTS: dict[str, list[Any]] = {
+# Of every ensemble over feature subsets.
+COMMON: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"]), None],
+    "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+    "standardize": ["boolean"],
+    "engine": [StrOptions({"auto", *parts.ENGINES}), type],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+VOTING: dict[str, list[Any]] = {"voting": [StrOptions({"auto", "soft", "hard"})]}
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    **COMMON,
     "n_estimators": [Interval(Integral, 2, None, closed="left")],
     "alpha_init": [
         StrOptions({"auto"}),
@@ -38,14 +52,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "revival_level": [Interval(Real, 0, 1, closed="neither")],
     "baseline": [StrOptions({"optimal", "weighted", "paper", "none"}), None],
     "self_normalize": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
     "tol": [Interval(Real, 0, None, closed="left")],
-    "standardize": ["boolean"],
     "distribution": [StrOptions({"auto"}), SubsetDistribution],
     "optimizer": [StrOptions(set(parts.OPTIMIZERS)), Optimizer],
-    "engine": [StrOptions({"auto", *parts.ENGINES}), type],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
 }

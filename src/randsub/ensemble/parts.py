@@ -101,6 +101,17 @@ def initial_theta(
     """Where alpha starts, shape (1, n_parameters)."""
     if isinstance(alpha_init, str):
         alpha_init = min(0.5, 5.0 / n_masks, LARGEST_FIRST_SUBSET / n_parameters)
+    theta = probabilities(alpha_init, n_parameters)
+    if penalty is None and np.isin(theta, (0.0, 1.0)).all():
+        raise ValueError(
+            "alpha_init must leave something to decide: every value is 0 or 1, and a feature that "
+            "is never or always drawn shows no contrast to learn from."
+        )
+    return theta[np.newaxis]
+
+
+def probabilities(alpha_init: Any, n_parameters: int) -> FloatArray:
+    """One probability for each feature or group, (n_parameters,), not all of them 0."""
     try:
         theta = np.asarray(alpha_init, dtype=float)
     except ValueError:
@@ -115,12 +126,7 @@ def initial_theta(
             "alpha_init must hold probabilities in [0, 1], not all of them 0, got values from "
             f"{theta.min():g} to {theta.max():g}."
         )
-    if penalty is None and np.isin(theta, (0.0, 1.0)).all():
-        raise ValueError(
-            "alpha_init must leave something to decide: every value is 0 or 1, and a feature that "
-            "is never or always drawn shows no contrast to learn from."
-        )
-    return np.broadcast_to(theta, (1, n_parameters)).copy()
+    return np.broadcast_to(theta, n_parameters).copy()
 
 
 def choose_engine(

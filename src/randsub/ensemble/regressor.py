@@ -1,17 +1,10 @@
 """PRS for regression."""
 
-from typing import Any, ClassVar, Literal
-
-import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.tree import DecisionTreeRegressor
-
-from randsub._typing import FloatArray, IntArray, Table
-from randsub.engines import Learner
 from randsub.ensemble.base import BasePRS
+from randsub.ensemble.kinds import RegressionEnsemble
 
 
-class PRSRegressor(RegressorMixin, BasePRS):
+class PRSRegressor(RegressionEnsemble, BasePRS):
     """Random-subspace ensemble for regression that learns which features each member should see.
 
     Each member is a copy of the base model, trained on a random subset of the features; feature j
@@ -155,33 +148,3 @@ class PRSRegressor(RegressorMixin, BasePRS):
     >>> bool(model.score(X[200:], y[200:]) > 0.7)
     True
     """
-
-    _task: ClassVar[Literal["regression", "classification"]] = "regression"
-
-    def _default_estimator(self) -> Any:
-        return DecisionTreeRegressor()
-
-    def _check_base(self, base: Any) -> None:
-        self._check_kind(base, "regressor")
-
-    def _check_targets(self, y: Any, rows: IntArray) -> None:
-        """Any numbers will do; a loss may ask for more."""
-
-    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
-        return np.asarray(y, dtype=float)[:, np.newaxis], None
-
-    def _learner(self, base: Any, passes_weight: bool) -> Learner:
-        return Learner(base, passes_weight=passes_weight)
-
-    def predict(self, X: Table) -> FloatArray:
-        """Average prediction of the members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        return self._average(X)[:, 0]

@@ -9,6 +9,7 @@ A map of the room:
 * :mod:`~randsub.training.objective`: the loss of the ensemble, or that of its members;
 * :mod:`~randsub.training.state`: everything that changes, in one object;
 * :mod:`~randsub.training.loop`: epochs, validation, revival, stopping;
+* :mod:`~randsub.training.interruption`: Ctrl-C;
 * :mod:`~randsub.training.callbacks`: who watches.
 
 The loop knows its parts by their protocols only; concrete ones meet in :mod:`randsub.ensemble`.

@@ -27,6 +27,61 @@ class Callback:
         """The loop is over, however it ended."""
 
 
+class Bar:
+    """A bar on the screen that says so when nothing moves because something is being compiled.
+
+    Parameters
+    ----------
+    description : str
+    total : int
+        Steps to go.
+    unit : str
+        What a step is called.
+    initial : int, default=0
+        Steps that are done already.
+    shown : bool, default=True
+        Whether there is anything to see at all.
+    """
+
+    def __init__(
+        self, description: str, total: int, unit: str, initial: int = 0, *, shown: bool = True
+    ) -> None:
+        self.description = description
+        self._is_compiling = False
+        self._bar = tqdm(
+            total=total,
+            initial=initial,
+            desc=description,
+            unit=unit,
+            dynamic_ncols=True,
+            disable=not shown,
+        )
+
+    def say_compiling(self) -> None:
+        """Say why nothing moves."""
+        self._is_compiling = True
+        self._bar.set_description(f"{self.description} (compiling, once on this machine)")
+
+    def say_name(self) -> None:
+        """Call it by its name again."""
+        self._is_compiling = False
+        self._bar.set_description(self.description, refresh=False)
+
+    def tell(self, **figures: str) -> None:
+        """Show figures beside the bar from the next move on."""
+        self._bar.set_postfix(**figures, refresh=False)
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the bar."""
+        if self._is_compiling:
+            self.say_name()
+        self._bar.update(steps)
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        self._bar.close()
+
+
 class ProgressBar(Callback):
     """A bar over epochs, with the objective, the expected size and the work done so far.
 
@@ -37,7 +92,7 @@ class ProgressBar(Callback):
 
     def __init__(self, description: str = "PRS") -> None:
         self.description = description
-        self._bar: tqdm | None = None
+        self._bar: Bar | None = None
 
     def on_prepare(self, settings: Settings) -> None:
         """Open the bar."""
@@ -46,38 +101,31 @@ class ProgressBar(Callback):
     def on_compile(self) -> None:
         """Say why nothing moves."""
         if self._bar is not None:
-            self._bar.set_description(f"{self.description} (compiling, once on this machine)")
+            self._bar.say_compiling()
 
     def on_start(self, settings: Settings, state: TrainingState) -> None:
         """Open the bar where training is taken up again, else call it by its name."""
         if self._bar is None:
             self._open(settings, state.epoch)
         else:
-            self._bar.set_description(self.description)
+            self._bar.say_name()
 
     def _open(self, settings: Settings, epoch: int) -> None:
-        self._bar = tqdm(
-            total=settings.max_iter,
-            initial=epoch,
-            desc=self.description,
-            unit="epoch",
-            dynamic_ncols=True,
-        )
+        self._bar = Bar(self.description, settings.max_iter, "epoch", epoch)
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Move the bar."""
         if self._bar is None:
             return
         last = state.history[-1]
-        self._bar.set_postfix(
+        self._bar.tell(
             validation=f"{last.validation_objective:.4f}",
             best=f"{state.best_objective:.4f}",
             size=f"{last.expected_size:.1f}",
             # As text: a number of this size would be rounded to "3e+4".
             models=str(last.n_models_trained),
-            refresh=False,
         )
-        self._bar.update()
+        self._bar.advance()
 
     def on_end(self, state: TrainingState) -> None:
         """Close the bar."""

@@ -16,6 +16,7 @@ from randsub.exceptions import BaseModelError, InterruptedFitWarning, NoFeatureL
 from randsub.gradients.score import score_gradient
 from randsub.gradients.weights import effective_sample_size, importance_weights
 from randsub.training.callbacks import Callback
+from randsub.training.interruption import is_interruption
 from randsub.training.objective import OBJECTIVES
 from randsub.training.problem import Problem, Settings
 from randsub.training.refresh import WAYS, fresh
@@ -104,7 +105,7 @@ def train(
                 break
         state = replace(state, stopped=reason)
     except (KeyboardInterrupt, SystemError) as error:
-        if state.epoch == 0 or not _is_interruption(error):
+        if state.epoch == 0 or not is_interruption(error):
             raise
         warnings.warn(
             f"Training was interrupted after epoch {state.epoch} of {settings.max_iter}; the best "
@@ -117,15 +118,6 @@ def train(
         for callback in callbacks:
             callback.on_end(state)
     return state
-
-
-def _is_interruption(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error; inside a compiled function it comes as another one."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _reason_to_stop(problem: Problem, settings: Settings, state: TrainingState) -> str | None:

@@ -1,0 +1,348 @@
+"""What every ensemble over feature subsets shares: check, prepare, route, average.
+
+:class:`SubspaceEnsemble` knows nothing of how subsets are found. A subclass says that in
+:meth:`SubspaceEnsemble._learn`, which gets data that has been checked, split and scaled, and an
+engine that trains models on any subsets of its columns.
+"""
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from randsub._tables import frame_kind, take_rows
+from randsub._typing import FloatArray, IntArray, Table
+from randsub.engines import Data, Dispatcher, Engine, Learner, average_prediction
+from randsub.ensemble import parts
+from randsub.ensemble.constraints import COMMON
+from randsub.ensemble.inputs import (
+    Samples,
+    as_fitted,
+    check_parameters,
+    check_samples,
+    check_table,
+    match_frame,
+    split_validation,
+)
+from randsub.ensemble.material import Material
+from randsub.ensemble.missing import takes_missing
+from randsub.ensemble.standardize import Standardizer
+from randsub.exceptions import BaseModelError
+
+
+class SubspaceEnsemble(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+    """An ensemble each member of which sees some of the columns.
+
+    The constructor of a subclass has the parameters below, among others.
+    """
+
+    _task: ClassVar[Literal["regression", "classification"]]
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON
+
+    estimator: Any
+    validation_fraction: float | None
+    standardize: bool
+    engine: str | type[Engine]
+    n_jobs: int | None
+    random_state: Any
+
+    @abstractmethod
+    def _default_estimator(self) -> Any:
+        """The base model when the user names none."""
+
+    def _check_kind(self, base: Any, wanted: str) -> None:
+        kind = get_tags(base).estimator_type
+        # An estimator of one's own that does not say what it is, is taken at its word.
+        if kind not in (None, wanted):
+            raise ValueError(
+                f"{type(self).__name__} needs a {wanted} as base model, got the {kind} {base!r}."
+            )
+
+    @abstractmethod
+    def _check_base(self, base: Any) -> None:
+        """Raise where the base model is of the wrong kind."""
+
+    @abstractmethod
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        """Raise where the targets of the rows that count cannot be learned from."""
+
+    @abstractmethod
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        """Targets as a loss sees them, (n, C), and the class of each sample, (n,), if any."""
+
+    @abstractmethod
+    def _learner(self, base: Any, passes_weight: bool) -> Learner:
+        """What is trained on each subset."""
+
+    @abstractmethod
+    def _learn(self, material: Material, rng: np.random.Generator) -> None:
+        """Find the subsets, and train ``estimators_`` on ``estimators_features_``."""
+
+    def _splits_validation(self) -> bool:
+        """Whether a part of the training data is set aside where the user gives no other."""
+        return self.validation_fraction is not None
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Table,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Table | None = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Learn what members should see, then train the final ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. Sparse matrices and missing values are accepted where the base model
+            takes them; a pandas or polars frame reaches the base model as a frame.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in losses and scores, and in the base models if they accept
+            weights. Samples of weight 0 are left out.
+        X_val, y_val, sample_weight_val : same as above, default=None
+            Validation data, on which what is learned is chosen. By default a part of X, given by
+            ``validation_fraction``, is set aside for that.
+        **fit_params : dict
+            Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
+            scikit-learn guide on metadata routing.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        _raise_for_params(fit_params, self, "fit")
+        former = vars(self).copy()
+        try:
+            self._forget()
+            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
+        except BaseException:
+            # A fit that fails, or is interrupted too early, leaves the model as it was.
+            self.__dict__.clear()
+            self.__dict__.update(former)
+            raise
+        return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has learned."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _fit(
+        self,
+        X: Table,
+        y: Any,
+        sample_weight: Any,
+        X_val: Table | None,
+        y_val: Any,
+        sample_weight_val: Any,
+        fit_params: dict[str, Any],
+    ) -> None:
+        base = clone(self._base())
+        self._check_base(base)
+        check_parameters(base)
+        passes_weight, fit_params = self._routed(base, sample_weight, fit_params)
+        samples = self._checked(X, y, sample_weight, has_val=X_val is not None)
+        try:
+            validation = self._checked_validation(samples, X_val, y_val, sample_weight_val)
+        except (ValueError, TypeError) as error:
+            message = f"In the validation data (X_val, y_val, sample_weight_val): {error}"
+            raise type(error)(message) from error
+
+        # Four words: random_state alone decides over everything that is drawn from here on.
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
+        rng = np.random.default_rng(seed)
+        self.estimator_ = base
+        learner = self._learner(base, passes_weight)
+        self._learn(self._prepared(learner, samples, validation, fit_params, rng), rng)
+
+    def _base(self) -> Any:
+        """The base model that was asked for, or the default."""
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _routed(
+        self, base: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> tuple[bool, dict[str, Any]]:
+        """Whether the base model gets the weights, and its further metadata."""
+        if not _routing_enabled():
+            return sample_weight is not None and has_fit_parameter(base, "sample_weight"), {}
+        routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
+        params = {name: value for name, value in routed.estimator.fit.items() if value is not None}
+        return params.pop("sample_weight", None) is not None, params
+
+    def _checked(self, X: Table, y: Any, sample_weight: Any, *, has_val: bool) -> Samples:
+        """The training data, checked before anything is trained."""
+        least = 2 if has_val or not self._splits_validation() else 3
+        X = self._check_table(X, reset=True, min_samples=least)
+        samples = check_samples(self, X, y, sample_weight, y_numeric=self._task == "regression")
+        if len(samples.rows) < least:
+            raise ValueError(
+                f"Only {len(samples.rows)} sample(s) have a positive weight, but at least {least} "
+                "are needed."
+            )
+        self._check_targets(samples.y, samples.rows)
+        self._kind = frame_kind(X) or ("sparse" if issparse(X) else None)
+        self._columns = list(X.columns) if frame_kind(X) else []
+        return samples
+
+    def _checked_validation(
+        self, samples: Samples, X_val: Table | None, y_val: Any, sample_weight_val: Any
+    ) -> Samples | None:
+        """The validation data, if there is some."""
+        if X_val is None:
+            if y_val is not None or sample_weight_val is not None:
+                raise ValueError("y_val or sample_weight_val was given without X_val.")
+            return None
+        if y_val is None:
+            raise ValueError("X_val was given without y_val.")
+        X_val = match_frame(self._check_table(X_val, reset=False), samples.X)
+        return check_samples(
+            self,
+            X_val,
+            y_val,
+            sample_weight_val,
+            y_numeric=self._task == "regression",
+            suffix="_val",
+        )
+
+    def _check_table(self, X: Table, *, reset: bool, min_samples: int = 1) -> Table:
+        tags = get_tags(self)
+        X = check_table(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=tags.input_tags.sparse,
+            allow_nan=tags.input_tags.allow_nan,
+            min_samples=min_samples,
+        )
+        if reset:
+            return X
+        return as_fitted(X, self._kind, self._columns)
+
+    def _prepared(
+        self,
+        learner: Learner,
+        samples: Samples,
+        validation: Samples | None,
+        fit_params: dict[str, Any],
+        rng: np.random.Generator,
+    ) -> Material:
+        """Split and scale the data, and choose who trains on it."""
+        encoded, strata = self._encode(samples.y, samples.rows)
+        train_rows, judges, val_rows = samples.rows, samples, samples.rows[:0]
+        val_encoded, val_strata = encoded, strata
+        if validation is not None:
+            judges, val_rows = validation, validation.rows
+            val_encoded, val_strata = self._encode(judges.y, judges.rows)
+        elif self._splits_validation():
+            assert self.validation_fraction is not None
+            train_rows, val_rows = split_validation(
+                samples.rows, self.validation_fraction, strata, rng
+            )
+        X, X_val = self._standardized(samples, judges, train_rows)
+        engine = parts.choose_engine(
+            self.engine, learner.estimator, X, samples.y, samples.sample_weight
+        )
+        self._engine = engine(learner)
+        data = Data(X, X_val, samples.sample_weight, fit_params)
+        return Material(
+            samples=samples,
+            encoded=encoded,
+            strata=strata,
+            train_rows=train_rows,
+            judges=judges,
+            val_encoded=val_encoded,
+            val_strata=val_strata,
+            val_rows=val_rows,
+            dispatcher=Dispatcher(self._engine, data, self.n_jobs),
+            feature_names=list(getattr(self, "feature_names_in_", ())),
+        )
+
+    def _standardized(
+        self, samples: Samples, judges: Samples, train_rows: IntArray
+    ) -> tuple[Table, Table]:
+        """X and X_val, scaled by what the training rows say."""
+        self.standardizer_ = None
+        if not self.standardize:
+            return samples.X, judges.X
+        weight = samples.sample_weight
+        self.standardizer_ = Standardizer().fit(
+            take_rows(samples.X, train_rows), None if weight is None else weight[train_rows]
+        )
+        X = self.standardizer_.transform(samples.X)
+        return X, X if judges is samples else self.standardizer_.transform(judges.X)
+
+    # -- using -----------------------------------------------------------------------------------
+
+    def _average(self, X: Table) -> FloatArray:
+        """Average of the members' predictions, shape (n, C)."""
+        check_is_fitted(self, "estimators_")
+        X = self._check_table(X, reset=False)
+        if self.standardizer_ is not None:
+            X = self.standardizer_.transform(X)
+        try:
+            return average_prediction(
+                self._engine, self.estimators_, self.estimators_features_, X, self.n_jobs
+            )
+        except BaseModelError as error:
+            names = getattr(self, "feature_names_in_", ())
+            raise error.located(names, None) from error.__cause__
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing: ``fit`` uses sample weights itself and hands them to the base model.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._base(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = self._base()
+        tags.input_tags.sparse = get_tags(base).input_tags.sparse
+        tags.input_tags.allow_nan = takes_missing(base)
+        return tags
+
+
+class AlphaEnsemble(SubspaceEnsemble):
+    """An ensemble that learns how likely a member should see each feature.
+
+    ``_learn`` of a subclass sets ``alpha_``, of shape (n_features,).
+    """
+
+    alpha_: FloatArray
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Importance of each feature: the probability with which a member sees it, ``alpha_``."""
+        check_is_fitted(self, "alpha_")
+        return self.alpha_
