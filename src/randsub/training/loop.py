@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from randsub._typing import FloatArray
+from randsub._typing import BoolArray, FloatArray
 from randsub.exceptions import BaseModelError, InterruptedFitWarning, NoFeatureLeftWarning
 from randsub.gradients.score import score_gradient
 from randsub.gradients.weights import effective_sample_size, importance_weights
+from randsub.optim.base import OptimizerState
 from randsub.training.callbacks import Callback
 from randsub.training.interruption import is_interruption
 from randsub.training.objective import OBJECTIVES
@@ -252,16 +253,35 @@ def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> Trai
             gradient[task] = _round_gradient(problem, settings, round_, theta[task])
         if problem.n_tasks > 1:
             gradient /= problem.n_tasks
-        if problem.penalty is not None:
-            gradient += problem.penalty.gradient(theta)
         # A feature that no mask holds is not touched by data it has not met.
+        absent = np.zeros(theta.shape, dtype=bool)
         for task, round_ in enumerate(rounds):
-            gradient[task, round_.absent] = 0.0
-        moved, memory = problem.optimizer.update(
-            gradient, memory, theta, problem.distribution.project
-        )
+            absent[task, round_.absent] = True
+        moved, memory = _moved(problem, gradient, absent, theta, memory)
         theta = _within_reach(problem, settings, rounds, theta, moved)
     return replace(state, theta=theta, optimizer=memory)
+
+
+def _moved(
+    problem: Problem,
+    gradient: FloatArray,
+    absent: BoolArray,
+    theta: FloatArray,
+    memory: OptimizerState,
+) -> tuple[FloatArray, OptimizerState]:
+    """Theta and memory after a step along the loss, its gradient (P, M), and the penalty."""
+    penalty, project = problem.penalty, problem.distribution.project
+    if penalty is None or not problem.optimizer.is_proximal:
+        if penalty is not None:
+            gradient += penalty.gradient(theta)
+        gradient[absent] = 0.0
+        return problem.optimizer.update(gradient, memory, theta, project)
+
+    def prox(moved: FloatArray, step: FloatArray) -> FloatArray:
+        return penalty.prox(np.where(absent, theta, moved), step, absent, project)
+
+    gradient[absent] = 0.0
+    return problem.optimizer.proximal_update(gradient, memory, theta, project, prox)
 
 
 def _within_reach(
