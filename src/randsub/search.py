@@ -140,7 +140,7 @@ def search_penalty(
     rows: list[dict[str, Any]] = []
     for place, penalty in enumerate(penalties):
         start = _nearest(places, place) if warm_start and place else -1
-        candidate = clone(model).set_params(penalty=clone(penalty), random_state=seed)
+        candidate = clone(model).set_params(penalty=penalty, random_state=seed)
         if start >= 0:
             candidate.set_params(
                 alpha_init=_raised(models[start], model),

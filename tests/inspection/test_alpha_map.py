@@ -6,6 +6,7 @@ import pytest
 
 mpl.use("agg")
 import matplotlib.pyplot as plt
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -43,7 +44,7 @@ def test_several_models_share_a_scale_and_have_titles(model):
     assert display.colorbar_ is None
 
 
-class SimpleModel:
+class SimpleModel(BaseEstimator):
     """Anything with importances."""
 
     def __init__(self, importances):

@@ -65,7 +65,9 @@ class RowGroups(Penalty):
             middle = (low + high) / 2.0
             longer = np.linalg.norm(shrunken(middle), axis=0) > middle
             low, high = np.where(longer, middle, low), np.where(longer, high, middle)
-        # Zero is the answer exactly where the forces at zero do not exceed the coefficient.
+        # Zero is the answer exactly where the forces at zero do not exceed the coefficient, if zero
+        # is in the domain at all.
         pull = np.linalg.norm(np.maximum(theta, 0.0) / step, axis=0)
         at_zero = (pull <= self.lam) & ~(fixed & (theta != 0.0)).any(axis=0)
+        at_zero &= project(np.zeros_like(pull)) == 0.0
         return shrunken(np.where(at_zero, 0.0, (low + high) / 2.0))
