@@ -87,6 +87,11 @@ class BaseModelError(RuntimeError):
         features = [int(columns[j]) for j in self.features]
         return BaseModelError(self.model, self.reason, features, self.names, self.epoch, self.stage)
 
+    def once(self) -> "BaseModelError":
+        """The same error with each column named once."""
+        features = list(dict.fromkeys(self.features))
+        return BaseModelError(self.model, self.reason, features, self.names, self.epoch, self.stage)
+
     def located(
         self, names: Sequence[str], epoch: int | None, stage: str | None = None
     ) -> "BaseModelError":

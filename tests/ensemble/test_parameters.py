@@ -66,6 +66,7 @@ BAD = {
         [[True, False, True, False, False]],
         "prefix",
     ],
+    "categorical_features": ["some", ["x"], [9], [[0, 1]], [True, False], 3],
     "max_iter": [0, -1, 1.5, None],
     "learning_rate": [0.0, -1e-3, "fast", None],
     "n_batches": [0, 1, 2.5],
@@ -114,7 +115,17 @@ def test_bad_parameters_are_named_before_any_training(name, value):
     "name, values",
     [
         ("baseline", ["optimal", "weighted", "paper", "none"]),
-        ("optimizer", ["adam", "logit_adam", "gradient_descent", ProjectedAdam(0.02, decay=0.5)]),
+        (
+            "optimizer",
+            [
+                "adam",
+                "logit_adam",
+                "gradient_descent",
+                "prox_adam",
+                "prox_gradient",
+                ProjectedAdam(0.02, decay=0.5),
+            ],
+        ),
     ],
 )
 def test_each_choice_is_another_way_to_learn(make, name, values):
@@ -123,6 +134,8 @@ def test_each_choice_is_another_way_to_learn(make, name, values):
     for value in values:
         model = make(KNeighborsClassifier(1) if make is PRSClassifier else KNeighborsRegressor(1))
         model.set_params(n_estimators=10, max_iter=3, ess_threshold=0.0, random_state=0)
+        # A penalty with kinks, on which proximal steps are steps of another kind.
+        model.set_params(penalty=FusedLasso(0.05, [[0, 1], [1, 2]]))
         model.set_params(learning_rate=0.02, n_batches=3, **{name: value})
         found.append(model.fit(X, y > 0 if make is PRSClassifier else y).alpha_)
         assert ((found[-1] >= 0.0) & (found[-1] <= 1.0)).all()
@@ -277,6 +290,7 @@ def test_defaults_are_those_documented():
         "objective": "ensemble",
         "penalty": None,
         "feature_groups": None,
+        "categorical_features": "auto",
         "max_iter": 2400,
         "learning_rate": 5e-4,
         "n_batches": 5,

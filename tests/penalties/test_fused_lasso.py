@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.feature_extraction.image import grid_to_graph
 
 from randsub.penalties import FusedLasso
 
@@ -103,3 +105,61 @@ def test_clones_keep_their_edges_but_do_not_share_them():
     np.testing.assert_array_equal(copy.edges, penalty.edges)
     copy.edges[0, 0] = 3
     assert penalty.edges[0, 0] == 0
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
+def test_an_adjacency_matrix_is_the_same_as_its_edges(kind):
+    edges, weights = np.array([[0, 1], [2, 1], [3, 0]]), np.array([0.5, 2.0, 1.0])
+    dense = np.zeros((4, 4))
+    dense[edges[:, 0], edges[:, 1]] = weights
+    dense += dense.T
+    np.fill_diagonal(dense, 7.0)  # nobody is a neighbour of oneself
+    by_matrix, by_edges = FusedLasso(0.3, kind(dense)), FusedLasso(0.3, edges, weights)
+    theta = np.random.default_rng(0).uniform(size=(2, 4))
+    by_matrix.check(4)
+    by_edges.check(4)
+    assert by_matrix.value(theta) == pytest.approx(by_edges.value(theta))
+    np.testing.assert_allclose(by_matrix.gradient(theta), by_edges.gradient(theta))
+    arguments = theta, np.ones_like(theta), np.zeros(theta.shape, bool), lambda t: t
+    np.testing.assert_allclose(by_matrix.prox(*arguments), by_edges.prox(*arguments))
+    np.testing.assert_allclose(clone(by_matrix).gradient(theta), by_edges.gradient(theta))
+
+
+def test_the_grid_of_scikit_learn_is_ours():
+    theta = np.random.default_rng(0).uniform(size=(1, 12))
+    theirs, ours = FusedLasso(0.3, grid_to_graph(3, 4)), FusedLasso.grid(0.3, 3, 4)
+    theirs.check(12)
+    assert theirs.value(theta) == pytest.approx(ours.value(theta))
+    np.testing.assert_allclose(theirs.gradient(theta), ours.gradient(theta))
+
+
+def test_channels_are_images_of_their_own():
+    image = np.random.default_rng(0).uniform(size=(3, 4, 2))
+    both = FusedLasso.grid(1.0, 3, 4, channels=2)
+    one = FusedLasso.grid(1.0, 3, 4)
+    both.check(24)
+    expected = sum(one.value(image[:, :, c].reshape(1, -1)) for c in range(2))
+    assert both.value(image.reshape(1, -1)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "edges, weights, message",
+    [
+        (sparse.csr_array((3, 4)), None, r"adjacency matrix of shape \(3, 4\), but there are 4"),
+        (sparse.csr_array(np.eye(4, k=1)), None, "needs a symmetric adjacency matrix"),
+        (sparse.csr_array(-np.ones((4, 4))), None, r"not negative, got \[-1.0"),
+        (sparse.csr_array(np.ones((4, 4))), [1.0], "put them into the matrix"),
+        ([[0, 1]], [1.0, 2.0], r"each of its 1 edges, got an array of shape \(2,\)"),
+        ([[0, 1]], ["heavy"], "each of its 1 edges"),
+        ([[0, 1]], [np.nan], r"not negative, got \[nan\]"),
+        ([[0, 1]], [-1.0], r"not negative, got \[-1.0\]"),
+    ],
+)
+def test_unusable_weights_are_refused(edges, weights, message):
+    with pytest.raises(ValueError, match=message):
+        FusedLasso(0.1, edges, weights).check(4)
+
+
+def test_no_channels_are_refused():
+    with pytest.raises(ValueError, match="channels, got 0"):
+        FusedLasso.grid(0.1, 2, 2, channels=0)

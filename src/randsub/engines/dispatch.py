@@ -117,12 +117,21 @@ class Dispatcher:
     engine : Engine
     data : Data
     n_jobs : int or None
+    origin : int ndarray of shape (M,) or None
+        Where one column of a mask stands for several of the data: which one each belongs to.
     """
 
-    def __init__(self, engine: Engine, data: Data, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        data: Data,
+        n_jobs: int | None = None,
+        origin: IntArray | None = None,
+    ) -> None:
         self.engine = engine
         self.data = data
         self.n_jobs = n_jobs
+        self.origin = origin
         self._seconds_per_model = 0.0
 
     def predict(self, assignments: Sequence[Assignment]) -> list[FloatArray]:
@@ -142,6 +151,17 @@ class Dispatcher:
         ]
 
     def _run(self, task: Callable[..., Any], assignments: Sequence[Assignment]) -> list[list[Any]]:
+        if self.origin is None:
+            return self._carry_out(task, assignments)
+        wide = [replace(work, masks=work.masks[:, self.origin]) for work in assignments]
+        try:
+            return self._carry_out(task, wide)
+        except BaseModelError as error:
+            raise error.among(self.origin.tolist()).once() from error.__cause__
+
+    def _carry_out(
+        self, task: Callable[..., Any], assignments: Sequence[Assignment]
+    ) -> list[list[Any]]:
         size = self._models_per_task(assignments)
         tasks = [(a, piece) for a, whole in enumerate(assignments) for piece in whole.pieces(size)]
         work = [(task, self.engine, self.data, piece) for _, piece in tasks]

@@ -37,6 +37,7 @@ class BasePRS(AlphaEnsemble):
         objective: Literal["ensemble", "members"] = "ensemble",
         penalty: Penalty | None = None,
         feature_groups: Any = None,
+        categorical_features: Any = "auto",
         max_iter: int = 2400,
         learning_rate: float = 5e-4,
         n_batches: int = 5,
@@ -66,6 +67,7 @@ class BasePRS(AlphaEnsemble):
         self.objective = objective
         self.penalty = penalty
         self.feature_groups = feature_groups
+        self.categorical_features = categorical_features
         self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.n_batches = n_batches
@@ -131,7 +133,7 @@ class BasePRS(AlphaEnsemble):
             distribution=self._distribution,
             loss=loss,
             penalty=parts.check_penalty(self.penalty, self._distribution.n_parameters),
-            optimizer=parts.choose_optimizer(self.optimizer, self.learning_rate),
+            optimizer=parts.choose_optimizer(self.optimizer, self.learning_rate, self.penalty),
             dispatcher=material.dispatcher,
             targets=[
                 Target(
@@ -166,6 +168,8 @@ class BasePRS(AlphaEnsemble):
         self.history_ = pd.DataFrame(
             state.history, index=pd.RangeIndex(1, state.epoch + 1, name="epoch")
         )
+        penalty = 0.0 if self.penalty is None else self.penalty.value(state.best_theta)
+        self.validation_loss_ = state.best_objective - penalty
         self.n_iter_ = state.epoch
         self.best_iter_ = state.best_epoch
         self.stop_reason_ = state.stopped

@@ -37,9 +37,20 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     penalty : Penalty, default=None
         Added to the loss: for example ``ExpectedSize(0.01)`` for sparsity. See
         :mod:`randsub.penalties`.
-    feature_groups : array-like, list of lists, or dict, default=None
+    feature_groups : array-like, list of lists, dict or "prefix", default=None
         Columns that are drawn together with one probability: a label for each column; lists of
-        columns (by position or name) that belong together; or ``{group: [columns]}``.
+        columns (by position or name) that belong together; or ``{group: [columns]}``. In these
+        lists ``"colour_*"`` stands for all columns whose names begin so. "prefix" takes what comes
+        before the last underscore of a column's name for its group.
+    categorical_features : {"auto", "from_dtype"}, array-like or None, default="auto"
+        Columns that hold categories. Each becomes an indicator for each of its values (a missing
+        one counts as a value, one that is met only later has none), and these are drawn together:
+        alpha and everything else that is learned is about the columns of X. "auto" encodes columns
+        of a frame that do not hold numbers, where the base model is one of scikit-learn's that
+        takes nothing but numbers; pipelines, models that treat categories themselves and those of
+        other libraries get such columns as they are. "from_dtype" encodes every column of text,
+        objects or categories, whatever the base model; a list of names or positions, these; None,
+        nothing.
     max_iter : int, default=2400
         Number of epochs; in each, every batch gives one gradient step.
     learning_rate : float, default=5e-4
@@ -86,8 +97,10 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         data is scaled without centring; non-numeric columns of a frame are left alone.
     distribution : "auto" or SubsetDistribution, default="auto"
         How subsets are drawn; "auto" flips one coin for each column or group.
-    optimizer : {"adam", "logit_adam", "gradient_descent"} or Optimizer, default="adam"
-        How alpha moves. An object brings its own learning rate.
+    optimizer : {"adam", "logit_adam", "gradient_descent", "prox_adam", "prox_gradient"} or \
+            Optimizer, default="adam"
+        How alpha moves. An object brings its own learning rate. The proximal ones solve for the
+        penalty exactly, and so make neighbours equal under ``FusedLasso``.
     engine : {"auto", "neighbors", "tree", "moments", "kernel", "generic"} or subclass of \
             Engine, default="auto"
         How many models are trained at once; "auto" takes the fastest engine that reproduces the
@@ -118,6 +131,9 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         they expect columns as ``standardizer_.transform`` gives them.
     standardizer_ : Standardizer or None
         Scales X as the members expect it; None without ``standardize``.
+    category_encoder_ : CategoryEncoder or None
+        Turns scaled X into the array that members see, where it has categories; its ``origin_``
+        is the column of X behind each column of that array.
     estimators_features_ : list of int ndarrays
         Columns that each member sees.
     history_ : pandas.DataFrame
@@ -128,6 +144,8 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Epochs run.
     best_iter_ : int
         Epoch of the lowest validation objective, whose alpha is kept.
+    validation_loss_ : float
+        Loss on validation at that epoch, without the penalty.
     stop_reason_ : str
         Why training ended.
     n_models_trained_ : int
@@ -176,6 +194,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         objective: Literal["ensemble", "members"] = "ensemble",
         penalty: Penalty | None = None,
         feature_groups: Any = None,
+        categorical_features: Any = "auto",
         max_iter: int = 2400,
         learning_rate: float = 5e-4,
         n_batches: int = 5,
@@ -207,6 +226,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
             objective=objective,
             penalty=penalty,
             feature_groups=feature_groups,
+            categorical_features=categorical_features,
             max_iter=max_iter,
             learning_rate=learning_rate,
             n_batches=n_batches,

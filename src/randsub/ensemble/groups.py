@@ -13,9 +13,11 @@ def resolve_groups(feature_groups: Any, n_features: int, names: Sequence[str]) -
 
     Parameters
     ----------
-    feature_groups : array-like, list of lists, or mapping
+    feature_groups : array-like, list of lists, mapping or "prefix"
         One label a column; or lists of columns, by position or name, that belong together, or a
-        mapping of each group's name to such a list. Columns in no list stand alone.
+        mapping of each group's name to such a list. A name may be a prefix followed by an asterisk,
+        and a group may be given as one such name. Columns in no list stand alone. "prefix" is
+        what comes before the last underscore of each name.
     n_features : int
     names : sequence of str
         Names of the columns; may be empty.
@@ -24,7 +26,9 @@ def resolve_groups(feature_groups: Any, n_features: int, names: Sequence[str]) -
     -------
     groups : int ndarray of shape (n_features,)
     """
-    if isinstance(feature_groups, Mapping):
+    if isinstance(feature_groups, str):
+        labels = _from_prefixes(n_features, names)
+    elif isinstance(feature_groups, Mapping):
         labels = _from_lists(list(feature_groups.values()), n_features, names)
     else:
         entries = list(feature_groups)
@@ -46,26 +50,51 @@ def _from_labels(labels: list[Any], n_features: int) -> list[Hashable]:
     return [label.item() if isinstance(label, np.generic) else label for label in labels]
 
 
+def _from_prefixes(n_features: int, names: Sequence[str]) -> list[Hashable]:
+    if len(names) != n_features:
+        raise ValueError(
+            "feature_groups='prefix' needs names of columns, and X has none; give X as a frame, or "
+            "the groups as lists of positions."
+        )
+    prefixes = [name.rpartition("_")[0] for name in names]
+    # A name without an underscore, or that begins with its only one, stands alone.
+    return [("prefix", p) if p else ("alone", j) for j, p in enumerate(prefixes)]
+
+
 def _from_lists(lists: Sequence[Any], n_features: int, names: Sequence[str]) -> list[Hashable]:
     position = {name: j for j, name in enumerate(names)}
     labels: list[Hashable] = [("alone", j) for j in range(n_features)]
     taken: set[int] = set()
     for g, columns in enumerate(lists):
+        if isinstance(columns, str) and columns.endswith("*"):
+            columns = [columns]
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise ValueError(
                 f"feature_groups maps a group to {columns!r}; give each group a list of its "
                 "columns: {group: [columns]}."
             )
         for column in columns:
-            j = _position(column, n_features, position)
-            if j in taken:
-                raise ValueError(
-                    f"feature_groups lists column {column!r} more than once; a column belongs to "
-                    "one group."
-                )
-            taken.add(j)
-            labels[j] = ("group", g)
+            for j in _positions(column, n_features, position):
+                if j in taken:
+                    shown = names[j] if isinstance(column, str) else column
+                    raise ValueError(
+                        f"feature_groups lists column {shown!r} more than once; a column belongs "
+                        "to one group."
+                    )
+                taken.add(j)
+                labels[j] = ("group", g)
     return labels
+
+
+def _positions(column: Any, n_features: int, position: Mapping[str, int]) -> list[int]:
+    """The column, or those that a prefix followed by an asterisk stands for."""
+    if not isinstance(column, str) or not column.endswith("*") or column in position:
+        return [_position(column, n_features, position)]
+    found = [j for name, j in position.items() if name.startswith(column[:-1])]
+    if not found:
+        known = "X has no column names" if not position else f"X has {list(position)[:10]}"
+        raise ValueError(f"feature_groups has the prefix {column!r}, but {known}.")
+    return found
 
 
 def _position(column: Any, n_features: int, position: Mapping[str, int]) -> int:

@@ -17,7 +17,14 @@ from randsub.engines import (
 )
 from randsub.ensemble.groups import resolve_groups
 from randsub.losses import CrossEntropy, Huber, Loss, PoissonDeviance, SquaredError
-from randsub.optim import LogitAdam, Optimizer, ProjectedAdam, ProjectedGradientDescent
+from randsub.optim import (
+    LogitAdam,
+    Optimizer,
+    ProjectedAdam,
+    ProjectedGradientDescent,
+    ProximalAdam,
+    ProximalGradientDescent,
+)
 from randsub.penalties import Penalty
 
 LOSSES: Mapping[str, Callable[[], Loss]] = {
@@ -30,6 +37,8 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
     "adam": ProjectedAdam,
     "logit_adam": LogitAdam,
     "gradient_descent": ProjectedGradientDescent,
+    "prox_adam": ProximalAdam,
+    "prox_gradient": ProximalGradientDescent,
 }
 # With thousands of features, models that see five percent of them cost more and tell less.
 LARGEST_FIRST_SUBSET = 200
@@ -58,12 +67,22 @@ def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Los
     return chosen.for_ensemble(n_masks)
 
 
-def choose_optimizer(optimizer: str | Optimizer, learning_rate: float) -> Optimizer:
-    """The optimiser; one that is given as an object has its own learning rate."""
+def choose_optimizer(
+    optimizer: str | Optimizer, learning_rate: float, penalty: Penalty | None = None
+) -> Optimizer:
+    """The optimiser, checked against the penalty; an object has its own learning rate."""
     if isinstance(optimizer, str):
-        return OPTIMIZERS[optimizer](learning_rate)
-    optimizer.check()
-    return optimizer
+        chosen = OPTIMIZERS[optimizer](learning_rate)
+    else:
+        chosen = optimizer
+        chosen.check()
+    if chosen.is_proximal and penalty is not None and not penalty.has_prox:
+        usable = [name for name, make in OPTIMIZERS.items() if not make(1.0).is_proximal]
+        raise ValueError(
+            f"optimizer={optimizer!r} needs a penalty with a proximal step, which {penalty!r} has "
+            f"not; use one of {usable}."
+        )
+    return chosen
 
 
 def choose_distribution(

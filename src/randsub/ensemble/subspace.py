@@ -25,6 +25,7 @@ from randsub._tables import frame_kind, take_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines import Data, Dispatcher, Engine, Learner, average_prediction
 from randsub.ensemble import parts
+from randsub.ensemble.categories import CategoryEncoder, choose_categorical
 from randsub.ensemble.constraints import COMMON
 from randsub.ensemble.holder import BaseModelHolder
 from randsub.ensemble.inputs import (
@@ -55,6 +56,8 @@ class SubspaceEnsemble(BaseModelHolder):
 
     validation_fraction: float | None
     standardize: bool
+    # A constructor may let the user choose; see ``choose_categorical``.
+    categorical_features: Any = None
     engine: str | type[Engine]
     n_jobs: int | None
     random_state: Any
@@ -140,7 +143,7 @@ class SubspaceEnsemble(BaseModelHolder):
         self._check_base(base)
         check_parameters(base)
         passes_weight, fit_params = self._routed(base, sample_weight, fit_params)
-        samples = self._checked(X, y, sample_weight, has_val=X_val is not None)
+        samples = self._checked(X, y, sample_weight, base, has_val=X_val is not None)
         try:
             validation = self._checked_validation(samples, X_val, y_val, sample_weight_val)
         except (ValueError, TypeError) as error:
@@ -162,7 +165,9 @@ class SubspaceEnsemble(BaseModelHolder):
         params = {name: value for name, value in routed.estimator.fit.items() if value is not None}
         return params.pop("sample_weight", None) is not None, params
 
-    def _checked(self, X: Table, y: Any, sample_weight: Any, *, has_val: bool) -> Samples:
+    def _checked(
+        self, X: Table, y: Any, sample_weight: Any, base: Any, *, has_val: bool
+    ) -> Samples:
         """The training data, checked before anything is trained."""
         least = 2 if has_val or not self._splits_validation() else 3
         X = self._check_table(X, reset=True, min_samples=least)
@@ -175,6 +180,11 @@ class SubspaceEnsemble(BaseModelHolder):
         self._check_targets(samples.y, samples.rows)
         self._kind = frame_kind(X) or ("sparse" if issparse(X) else None)
         self._columns = list(X.columns) if frame_kind(X) else []
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        columns = choose_categorical(self.categorical_features, X, base, names)
+        self.category_encoder_ = None
+        if len(columns):
+            self.category_encoder_ = CategoryEncoder(columns).fit(X, samples.rows)
         return samples
 
     def _checked_validation(
@@ -187,7 +197,9 @@ class SubspaceEnsemble(BaseModelHolder):
             return None
         if y_val is None:
             raise ValueError("X_val was given without y_val.")
-        X_val = match_frame(self._check_table(X_val, reset=False), samples.X)
+        X_val = self._check_table(X_val, reset=False)
+        if self.category_encoder_ is None:
+            X_val = match_frame(X_val, samples.X)
         return check_samples(
             self,
             X_val,
@@ -232,6 +244,10 @@ class SubspaceEnsemble(BaseModelHolder):
                 samples.rows, self.validation_fraction, strata, rng
             )
         X, X_val = self._standardized(samples, judges, train_rows)
+        origin = None
+        if self.category_encoder_ is not None:
+            X, X_val = self._encoded(samples, X), self._encoded(judges, X_val)
+            origin = self.category_encoder_.origin_
         engine = parts.choose_engine(
             self.engine, learner.estimator, X, samples.y, samples.sample_weight
         )
@@ -246,7 +262,7 @@ class SubspaceEnsemble(BaseModelHolder):
             val_encoded=val_encoded,
             val_strata=val_strata,
             val_rows=val_rows,
-            dispatcher=Dispatcher(self._engine, data, self.n_jobs),
+            dispatcher=Dispatcher(self._engine, data, self.n_jobs, origin),
             feature_names=list(getattr(self, "feature_names_in_", ())),
         )
 
@@ -264,20 +280,27 @@ class SubspaceEnsemble(BaseModelHolder):
         X = self.standardizer_.transform(samples.X)
         return X, X if judges is samples else self.standardizer_.transform(judges.X)
 
+    def _encoded(self, samples: Samples, scaled: Table) -> FloatArray:
+        assert self.category_encoder_ is not None
+        return self.category_encoder_.transform(samples.X, scaled)
+
     # -- using -----------------------------------------------------------------------------------
 
     def _average(self, X: Table) -> FloatArray:
         """Average of the members' predictions, shape (n, C)."""
         check_is_fitted(self, "estimators_")
         X = self._check_table(X, reset=False)
-        if self.standardizer_ is not None:
-            X = self.standardizer_.transform(X)
+        scaled = X if self.standardizer_ is None else self.standardizer_.transform(X)
+        features, encoder = self.estimators_features_, self.category_encoder_
+        if encoder is not None:
+            scaled = encoder.transform(X, scaled)
+            features = [encoder.expand(columns) for columns in features]
         try:
-            return average_prediction(
-                self._engine, self.estimators_, self.estimators_features_, X, self.n_jobs
-            )
+            return average_prediction(self._engine, self.estimators_, features, scaled, self.n_jobs)
         except BaseModelError as error:
             names = getattr(self, "feature_names_in_", ())
+            if encoder is not None:
+                error = error.among(encoder.origin_.tolist()).once()
             raise error.located(names, None) from error.__cause__
 
     def get_metadata_routing(self) -> MetadataRouter:

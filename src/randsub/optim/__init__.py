@@ -4,6 +4,7 @@ from randsub.optim.adam import AdamState, ProjectedAdam
 from randsub.optim.base import Optimizer
 from randsub.optim.descent import DescentState, ProjectedGradientDescent
 from randsub.optim.logit import LogitAdam
+from randsub.optim.proximal import ProximalAdam, ProximalGradientDescent
 
 __all__ = [
     "AdamState",
@@ -12,4 +13,6 @@ __all__ = [
     "Optimizer",
     "ProjectedAdam",
     "ProjectedGradientDescent",
+    "ProximalAdam",
+    "ProximalGradientDescent",
 ]

@@ -93,6 +93,12 @@ class ProjectedAdam(Optimizer):
         )
         return step, AdamState(first, second, steps)
 
+    def _lengths(self, state: AdamState) -> FloatArray:
+        """What the corrected first moment was multiplied by in the step that left this state."""
+        n = state.steps[:, np.newaxis]
+        rate = self.learning_rate / (1.0 + self.decay * (n - 1))
+        return rate / (np.sqrt(state.second / (1.0 - self.beta2**n)) + self.eps)
+
 
 @compiled()
 def _moments(g, first, second, steps, rate, beta1, beta2, eps, decay):  # type: ignore[no-untyped-def]

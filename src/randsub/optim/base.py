@@ -2,14 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from randsub._typing import BoolArray, FloatArray
+from randsub._typing import BoolArray, FloatArray, Projection
 
-Projection: TypeAlias = Callable[[FloatArray], FloatArray]
+__all__ = ["Optimizer", "OptimizerState", "Projection", "Prox", "projected"]
+
+# From where a step along the loss has led, and the length of the step for each entry, (P, M) both,
+# to where the penalty lets theta rest; the domain is respected.
+Prox: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 # A NamedTuple of arrays whose first axis is the task.
 OptimizerState: TypeAlias = Any
 
@@ -19,7 +23,13 @@ class Optimizer(BaseEstimator, ABC):
 
     The memory is a NamedTuple of arrays whose first axis is the task, so that the memory of one
     task can be renewed without touching the others (:meth:`restart`).
+
+    Where there is a penalty, :meth:`update` is given the gradient of loss and penalty together. An
+    optimiser that sets :attr:`is_proximal` has :meth:`proximal_update` called instead, with the
+    gradient of the loss alone and the proximal step of the penalty.
     """
+
+    is_proximal: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, theta: FloatArray) -> OptimizerState:
@@ -48,6 +58,31 @@ class Optimizer(BaseEstimator, ABC):
         theta, state
             New objects; the arguments are left as they were.
         """
+
+    def proximal_update(
+        self,
+        gradient: FloatArray,
+        state: OptimizerState,
+        theta: FloatArray,
+        project: Projection,
+        prox: Prox,
+    ) -> tuple[FloatArray, OptimizerState]:
+        """One step along the loss, after which the penalty has its own.
+
+        Parameters
+        ----------
+        gradient, state, theta, project
+            As in :meth:`update`, but the gradient is that of the loss.
+        prox : callable
+            Maps where the step has led, and the positive length of the step for each entry,
+            (P, M) both, to where penalty and domain let theta rest.
+
+        Returns
+        -------
+        theta, state
+            New objects; the arguments are left as they were.
+        """
+        raise NotImplementedError(f"{self!r} has no proximal step.")
 
     def check(self) -> None:
         """Raise a ValueError where the optimiser's own parameters are not usable."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from randsub._numbers import check_number
-from randsub._typing import FloatArray
+from randsub._typing import BoolArray, FloatArray, Projection
 from randsub.penalties.base import Penalty
 
 
@@ -30,3 +30,19 @@ class ExpectedSize(Penalty):
     def gradient(self, theta: FloatArray) -> FloatArray:
         """``lam`` everywhere."""
         return np.full_like(theta, self.lam)
+
+    @property
+    def is_linear(self) -> bool:
+        """Yes, as theta is never negative."""
+        return True
+
+    @property
+    def has_prox(self) -> bool:
+        """Yes."""
+        return True
+
+    def prox(
+        self, theta: FloatArray, step: FloatArray, fixed: BoolArray, project: Projection
+    ) -> FloatArray:
+        """Soft thresholding, on the side where theta can be."""
+        return np.where(fixed, theta, project(theta - step * self.lam))

@@ -21,6 +21,7 @@ from randsub.gradients.weights import (
     importance_weights,
     size_of_weights,
 )
+from randsub.optim.base import OptimizerState
 from randsub.training.callbacks import Callback
 from randsub.training.interruption import is_interruption
 from randsub.training.objective import OBJECTIVES
@@ -289,20 +290,42 @@ def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> Trai
         gradient = np.empty_like(theta)
         for task, round_ in enumerate(rounds):
             gradient[task] = _round_gradient(problem, settings, round_, theta[task])
-        if problem.penalty is not None:
+        if problem.penalty is not None and problem.n_tasks > 1:
             # The loss is a mean over tasks. Without a penalty each task has a loss of its own, and
             # must not go another way because of how many there are.
-            if problem.n_tasks > 1:
-                gradient /= problem.n_tasks
-            gradient += problem.penalty.gradient(theta)
-        # A feature that no mask holds is not touched by data it has not met.
-        for task, round_ in enumerate(rounds):
-            gradient[task, round_.absent] = 0.0
-        moved, memory = problem.optimizer.update(
-            gradient, memory, theta, problem.distribution.project
-        )
+            gradient /= problem.n_tasks
+        moved, memory = _moved(problem, rounds, gradient, theta, memory)
         theta = _within_reach(problem, settings, rounds, theta, moved)
     return replace(state, theta=theta, optimizer=memory)
+
+
+def _moved(
+    problem: Problem,
+    rounds: Sequence[Round],
+    gradient: FloatArray,
+    theta: FloatArray,
+    memory: OptimizerState,
+) -> tuple[FloatArray, OptimizerState]:
+    """Theta and memory after a step along the loss, its gradient (P, M), and the penalty.
+
+    A feature that no mask of the round holds is not touched by data it has not met.
+    """
+    penalty, project = problem.penalty, problem.distribution.project
+    proximal = penalty is not None and problem.optimizer.is_proximal
+    if penalty is not None and not proximal:
+        gradient += penalty.gradient(theta)
+    for task, round_ in enumerate(rounds):
+        gradient[task, round_.absent] = 0.0
+    if penalty is None or not proximal:
+        return problem.optimizer.update(gradient, memory, theta, project)
+    absent = np.zeros(theta.shape, dtype=bool)
+    for task, round_ in enumerate(rounds):
+        absent[task, round_.absent] = True
+
+    def prox(moved: FloatArray, step: FloatArray) -> FloatArray:
+        return penalty.prox(np.where(absent, theta, moved), step, absent, project)
+
+    return problem.optimizer.proximal_update(gradient, memory, theta, project, prox)
 
 
 def _within_reach(

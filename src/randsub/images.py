@@ -1,0 +1,124 @@
+"""Images as rows of a table, and back.
+
+PRS sees one column for each number of an image. The order is that of the image's array, its rows
+laid end to end and the channels of a pixel side by side; :meth:`randsub.penalties.FusedLasso.grid`
+has the same. For images of 28 x 28 pixels::
+
+    model = PRSClassifier(penalty=FusedLasso.grid(1e-3, 28, 28))
+    model.fit(images_to_columns(images), labels)
+    alpha_image(model, (28, 28))
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from randsub._typing import FloatArray, IntArray
+
+__all__ = ["alpha_image", "columns_to_images", "images_to_columns", "pixel_groups"]
+
+
+def images_to_columns(images: Any) -> NDArray[Any]:
+    """One row for each image.
+
+    Parameters
+    ----------
+    images : array-like of shape (n, height, width) or (n, height, width, channels)
+
+    Returns
+    -------
+    X : ndarray of shape (n, height * width * channels)
+        A view of the images where that is possible.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from randsub.images import images_to_columns
+    >>> images_to_columns(load_digits().images).shape
+    (1797, 64)
+    """
+    images = np.asarray(images)
+    if images.ndim not in (3, 4):
+        raise ValueError(
+            "images must have the shape (n, height, width) or (n, height, width, channels), got "
+            f"{images.shape}."
+        )
+    return images.reshape(len(images), int(np.prod(images.shape[1:])))
+
+
+def columns_to_images(X: Any, shape: Sequence[int]) -> NDArray[Any]:
+    """One image for each row: :func:`images_to_columns` undone.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, height * width * channels)
+    shape : tuple of int
+        (height, width) or (height, width, channels).
+
+    Returns
+    -------
+    images : ndarray of shape (n, *shape)
+    """
+    X, shape = np.asarray(X), _checked(shape)
+    if X.ndim != 2 or X.shape[1] != np.prod(shape):
+        raise ValueError(
+            f"Images of shape {shape} are rows of {int(np.prod(shape))} numbers, got an array of "
+            f"shape {X.shape}."
+        )
+    return X.reshape(len(X), *shape)
+
+
+def pixel_groups(shape: Sequence[int]) -> IntArray:
+    """A label for each column, so that the channels of a pixel are drawn together.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (height, width, channels).
+
+    Returns
+    -------
+    groups : int ndarray of shape (height * width * channels,)
+        For ``feature_groups``. Penalties then see one entry for each pixel:
+        ``FusedLasso.grid(lam, height, width)``.
+    """
+    height, width, *channels = _checked(shape)
+    return np.repeat(np.arange(height * width), int(np.prod(channels)))
+
+
+def alpha_image(model: Any, shape: Sequence[int]) -> FloatArray:
+    """The importance of each pixel, as an image.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``feature_importances_``, which in PRS is alpha.
+    shape : tuple of int
+        (height, width) or (height, width, channels).
+
+    Returns
+    -------
+    alpha : ndarray of the given shape
+    """
+    check_is_fitted(model)
+    alpha = np.asarray(model.feature_importances_)
+    if alpha.shape != (np.prod(_checked(shape)),):
+        raise ValueError(
+            f"An image of shape {tuple(shape)} has {int(np.prod(shape))} numbers, but the model "
+            f"was trained on {len(alpha)} columns."
+        )
+    return alpha.reshape(shape)
+
+
+def _checked(shape: Sequence[int]) -> tuple[int, ...]:
+    sizes = tuple(shape)
+    whole = all(isinstance(size, int | np.integer) and size > 0 for size in sizes)
+    if len(sizes) not in (2, 3) or not whole:
+        raise ValueError(
+            "shape must be (height, width) or (height, width, channels), all positive whole "
+            f"numbers, got {shape!r}."
+        )
+    return sizes
