@@ -227,7 +227,7 @@ class Folder:
             run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
             text = dict.fromkeys(_TEXT, str)
             results, timings = (
-                pd.read_csv(self.path / name, dtype=text, keep_default_na=True)
+                pd.read_csv(self.path / name, dtype=text, float_precision="round_trip")
                 for name in ("results.csv", "timings.csv")
             )
         except FileNotFoundError as error:
