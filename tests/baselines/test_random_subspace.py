@@ -107,6 +107,8 @@ def test_it_learns():
         ({"max_features": 9}, "max_features=9 is more than the 8 feature"),
         ({"max_features": 0}, "max_features"),
         ({"max_features": 1.5}, "max_features"),
+        ({"max_features": True}, "'max_features' parameter .* Got True instead"),
+        ({"max_features": np.True_}, "'max_features' parameter .* Got"),
         ({"max_features": "log2"}, "max_features"),
         ({"validation_fraction": None}, "needs validation data"),
         ({"n_estimators": 0}, "n_estimators"),

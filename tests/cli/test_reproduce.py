@@ -1,5 +1,6 @@
 """``randsub reproduce`` from its flags to its files."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,9 +10,11 @@ import time
 import pandas as pd
 import pytest
 
+import tiny_files
 from randsub.cli import main
 from randsub.cli.main import Exit
 from randsub.reproduce.experiments import EXPERIMENTS
+from randsub.reproduce.experiments.genomic import Genomic
 from randsub.reproduce.experiments.simulated import Simulated
 
 TINY = ["reproduce", "simulated", "--methods", "single", "--problems", "friedman", "linear"]
@@ -41,7 +44,7 @@ def test_files_tables_and_messages(tmp_path, capsys):
     # Once more: nothing is left to do, and nothing changes.
     before = contents(tmp_path)
     assert main([*TINY, "--replicates", "2", "--output", str(tmp_path)]) == Exit.DONE
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == "simulated: 8 cells of friedman, linear\n"
     assert contents(tmp_path) == before
 
 
@@ -89,7 +92,10 @@ def test_a_failed_cell_is_told_and_the_rest_goes_on(tmp_path, monkeypatch, capsy
     flags = [*TINY, "--replicates", "1", "--output", str(tmp_path)]
     assert main(flags) == Exit.INCOMPLETE == 3
     err = capsys.readouterr().err
-    assert "failed: linear #0, single kNN: ArithmeticError: out of numbers" in err
+    assert (
+        "failed: linear #0 (irrelevant 3, train 300), single kNN: ArithmeticError: out of numbers"
+        in err
+    )
     assert "1 of 4 cells failed" in err
     failed = pd.read_csv(tmp_path / "failed.csv")
     assert list(failed["error"]) == ["ArithmeticError: out of numbers"]
@@ -99,6 +105,72 @@ def test_a_failed_cell_is_told_and_the_rest_goes_on(tmp_path, monkeypatch, capsy
     assert main(flags) == Exit.DONE
     assert len(pd.read_csv(tmp_path / "results.csv")) == 4
     assert not (tmp_path / "failed.csv").exists()
+
+
+def test_commands_in_one_folder_add_up(tmp_path, capsys):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    flags = [*TINY, "--replicates", "2", "--output"]
+    assert main([*flags, str(whole)]) == Exit.DONE
+    for base in ("knn", "tree"):
+        assert main([*flags, str(parts), "--bases", base]) == Exit.DONE
+    assert contents(parts) == contents(whole)
+    assert "The tables include 4 cells of earlier commands" in capsys.readouterr().out
+    run = json.loads((parts / "run.json").read_text())
+    assert [command.split()[-1] for command in run["commands"]] == ["knn", "tree"]
+    assert (run["cells"], run["complete"]) == (8, True)
+
+    # What was measured on other data sets does not.
+    assert main([*flags, str(parts), "--bases", "knn", "--test-samples", "30"]) == Exit.DONE
+    assert "8 cells of earlier commands" in capsys.readouterr().err
+    assert set(pd.read_csv(parts / "results.csv")["n_test"]) == {30}
+    assert len(json.loads((parts / "run.json").read_text())["commands"]) == 1
+
+
+def test_interrupted_runs_leave_their_tables(tmp_path, monkeypatch, capsys):
+    whole_run = Simulated.run
+
+    def run(self, cell, data):
+        if cell.problem == "linear" and cell.base == "knn":
+            raise KeyboardInterrupt
+        return whole_run(self, cell, data)
+
+    monkeypatch.setattr(Simulated, "run", run)
+    flags = [*TINY, "--replicates", "1", "--output", str(tmp_path)]
+    assert main(flags) == Exit.INTERRUPTED
+    assert "has the tables of the 3 of 4 cells" in capsys.readouterr().err
+    assert len(pd.read_csv(tmp_path / "results.csv")) == 3
+    assert list(tmp_path.glob("tables/*.md"))
+    run_file = json.loads((tmp_path / "run.json").read_text())
+    assert (run_file["complete"], run_file["missing"]) == (False, 1)
+
+    monkeypatch.setattr(Simulated, "run", whole_run)
+    assert main(flags) == Exit.DONE
+    assert json.loads((tmp_path / "run.json").read_text())["complete"]
+
+
+def test_unusable_output_is_told_before_anything_is_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Simulated, "run", lambda *_: pytest.fail("a cell was run"))
+    file = tmp_path / "file"
+    file.write_text("")
+    assert main([*TINY, "--output", str(file)]) == Exit.ERROR
+    told = capsys.readouterr().err
+    assert told.startswith(f"randsub: error: Nothing can be written to {file} (")
+    assert told.endswith("name another folder with --output.\n")
+
+
+def test_output_that_cannot_show_everything(tmp_path):
+    """A terminal of ascii, and a reader that leaves after a line."""
+    flags = [*TINY, "--problems", "friedman", "--bases", "knn", "--replicates", "1"]
+    command = [sys.executable, "-m", "randsub", *flags, "--output", str(tmp_path)]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    answer = subprocess.run(command, capture_output=True, env=ascii_only, check=True)
+    assert b"Mean ? standard deviation" in answer.stdout
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        left = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert left.returncode == Exit.DONE
+    assert b"Error" not in left.stderr
 
 
 def test_everything_failing_still_ends_well_behaved(tmp_path, monkeypatch):
@@ -112,10 +184,30 @@ def test_everything_failing_still_ends_well_behaved(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["tabular", "genomic"])
 def test_data_folder_is_asked_for(name, tmp_path, capsys):
-    assert main(["reproduce", name]) == Exit.ERROR
-    assert "--data" in capsys.readouterr().err
-    assert main(["reproduce", name, "--data", str(tmp_path / "nowhere")]) == Exit.ERROR
-    assert "nowhere is not a folder" in capsys.readouterr().err
+    origin = {"tabular": "OpenML", "genomic": "scikit-feature"}[name]
+    output = ["--output", str(tmp_path / "out")]
+    assert main(["reproduce", name, *output]) == Exit.ERROR
+    told = capsys.readouterr().err
+    assert "--data" in told
+    assert origin in told
+    assert ("--fetch" in told) == (name == "tabular")
+    for folder, word in (("nowhere", "is not a folder"), (".", "Found no dataset at all")):
+        data = str(tmp_path / folder)
+        assert main(["reproduce", name, "--data", data, *output]) == Exit.ERROR
+        told = capsys.readouterr().err
+        assert word in told
+        assert origin in told
+
+
+def test_what_is_about_to_be_run_is_told_first(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Genomic, "run", lambda *_: {"score": 0.5, "seconds": 1.0})
+    for name in ("lung", "colon"):
+        path = tmp_path / "genomic" / f"{name}.npz"
+        tiny_files.save(path, tiny_files.genomic({1: 30, 2: 31}))
+    flags = ["--methods", "single", "rf", "--bases", "knn", "--replicates", "1"]
+    flags += ["--data", str(tmp_path), "--output", str(tmp_path / "out")]
+    assert main(["reproduce", "genomic", *flags]) == Exit.DONE
+    assert capsys.readouterr().err.startswith("genomic: 4 cells of scikit-feature: colon, lung\n")
 
 
 def test_quick_is_a_part_of_the_whole():

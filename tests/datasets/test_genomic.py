@@ -55,6 +55,16 @@ def test_the_list_is_what_loads_with_the_same_class_size(home):
     assert list_genomic(home, min_class_size=1) == ["colon", "lung"]
 
 
+def test_only_files_of_a_folder_of_that_name_are_listed(home, monkeypatch):
+    """Any table with classes looks like one of these."""
+    tiny_files.save(home / "other.npz", tiny_files.genomic({1: 40, 2: 40}))
+    tiny_files.save(home / "tabular_clf" / "pol.npz", tiny_files.genomic({1: 40, 2: 40}))
+    assert list_genomic(home) == list_genomic(home / "genomic") == ["lung"]
+    assert list_genomic(home / "tabular_clf") == []
+    monkeypatch.chdir(home / "genomic")
+    assert list_genomic(".") == ["lung"]
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.uint8])
 def test_matlab_files_give_the_same(dtype, home):
     arrays = tiny_files.genomic({1: 30, 2: 31})

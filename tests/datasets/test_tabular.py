@@ -112,7 +112,7 @@ def test_a_file_in_no_folder_of_a_task_goes_by_its_output(y, task, tmp_path, arr
     assert load_tabular("alone", tmp_path, task="regression").y.dtype == np.float64
 
 
-def test_the_list_is_what_loads(home, arrays):
+def test_the_list_is_what_loads(home, arrays, monkeypatch):
     tiny_files.save(home / "unknown.npz", arrays)
     (home / "tabular_reg" / "README.md").write_text("words")
     found = list_tabular(home)
@@ -125,6 +125,9 @@ def test_the_list_is_what_loads(home, arrays):
     for name, task in found:
         assert load_tabular(name, home, task=task).task == task
     assert list_tabular(home / "tabular_clf") == [("pol", "classification")]
+    monkeypatch.chdir(home / "tabular_clf")
+    assert list_tabular(".") == [("pol", "classification")]
+    assert load_tabular("pol", ".").task == "classification"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import randsub
+from randsub.reproduce import cells
 from randsub.reproduce.cells import Cell, label
 
 CELL = Cell("simulated", "friedman", 3, "prs", "knn", "paper", {"n_train": 300}, {"max_iter": 10})
@@ -43,6 +44,14 @@ def test_so_does_the_version(monkeypatch):
     assert CELL.key != before
 
 
+def test_the_version_of_results_counts_from_the_second_on(monkeypatch):
+    """Cells of before there was one stay good."""
+    before = CELL.identity
+    assert "results" not in before
+    monkeypatch.setattr(cells, "RESULTS_VERSION", 2)
+    assert CELL.identity == {**before, "results": 2}
+
+
 def test_order_of_parameters_does_not():
     one = replace(CELL, params={"a": 1, "b": 2})
     assert one.key == replace(CELL, params={"b": 2, "a": 1}).key
@@ -59,4 +68,7 @@ def test_any_name_gives_a_file_name(problem):
 def test_labels():
     assert label("prs", "knn", "paper") == "PRS kNN, paper"
     assert label("rf") == "RF"
-    assert str(CELL) == "friedman #3, PRS kNN, paper"
+    assert str(CELL) == "friedman #3 (train 300), PRS kNN, paper"
+    plain = replace(CELL, conditions={"n_irrelevant": 20, "n_test": 10, "benchmark": "tabular"})
+    assert str(plain) == "friedman #3 (irrelevant 20, tabular), PRS kNN, paper"
+    assert str(replace(CELL, conditions={})) == "friedman #3, PRS kNN, paper"

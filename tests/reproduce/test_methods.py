@@ -1,5 +1,7 @@
 """How methods are trained, tuned and measured."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -17,6 +19,7 @@ from randsub import (
 from randsub.baselines.random_subspace import candidate_sizes
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.penalties import ExpectedSize
+from randsub.reproduce import methods
 from randsub.reproduce.cells import Cell
 from randsub.reproduce.methods import Problem, measure
 from randsub.reproduce.settings import PAPER, prs_parameters
@@ -144,6 +147,34 @@ def test_a_baseline_is_the_estimator_trained_on_the_same_parts(method, task, req
         assert row["epochs"] == 2
 
 
+@pytest.mark.parametrize("method", ["prs", "rs", "rase"])
+def test_nothing_is_compiled_in_the_time_that_is_taken(method, classification, monkeypatch):
+    """What a method needs is called by a tiny fit before the clock starts."""
+    calls, fits = [], []
+    kinds = {"prs": methods._PRS, "rs": methods._SUBSPACE, "rase": methods._RASE}[method]
+
+    class Watched(kinds["classification"]):
+        def fit(self, X, y, **more):
+            calls.append("fit")
+            fits.append((len(X), self.get_params(deep=False).get("self_normalize")))
+            return super().fit(X, y, **more)
+
+    monkeypatch.setitem(kinds, "classification", Watched)
+    clock = SimpleNamespace(perf_counter=lambda: calls.append("clock") or 0.0)
+    monkeypatch.setattr(methods, "time", clock)
+    methods._compile.cache_clear()
+    small = {"n_estimators": 4, **({"n_candidates": 2, "max_iter": 1} if method == "rase" else {})}
+    params = prs_parameters(SMALL, 2) if method == "prs" else small
+    try:
+        measure(cell(method, "knn", **params), classification)
+    finally:
+        methods._compile.cache_clear()
+    before = calls.index("clock")
+    assert calls == ["fit"] * before + ["clock", "fit", "clock"]
+    assert before >= 1
+    assert {way for _, way in fits[:before]} == ({True, False} if method == "prs" else {None})
+
+
 def test_the_paper_s_settings():
     params = prs_parameters(PAPER)
     assert params["max_iter"] == 3000
@@ -153,4 +184,6 @@ def test_the_paper_s_settings():
     assert params["n_revivals"] == 0
     assert prs_parameters(PAPER, 7)["max_iter"] == 7
     assert not {"n_jobs", "random_state", "estimator", "verbose"} & set(params)
+    # Nothing of it is left to the constructor.
+    assert params == PAPER
     assert prs_parameters({})["max_iter"] == PRSClassifier().max_iter

@@ -1,6 +1,7 @@
 """The page made of several runs."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,11 +13,11 @@ from randsub.reproduce.page import agreement, fill, merge, write_page
 from randsub.reproduce.store import Record
 
 
-def records(method, scores, base="", setting=""):
-    sizes = {"n_irrelevant": 300, "n_train": 300, "n_val": 100, "n_test": 10}
+def records(method, scores, base="", setting="", n_test=10, **params):
+    sizes = {"n_irrelevant": 300, "n_train": 300, "n_val": 100, "n_test": n_test}
     return [
         Record(
-            Cell("simulated", "friedman", replicate, method, base, setting, sizes),
+            Cell("simulated", "friedman", replicate, method, base, setting, sizes, params),
             {"score": score, "aupr": 1.0, "models": 100, "size": 5.0, "seconds": 1.0},
         )
         for replicate, score in enumerate(scores)
@@ -33,17 +34,21 @@ def written(tmp_path):
 
 
 def test_runs_of_one_experiment_are_put_together(written, tmp_path):
-    forests = written("one", records("rf", [0.5, 0.51]))
-    both = written("two", records("rf", [0.5, 0.51]) + records("prs", [0.97, 0.98], "knn", "paper"))
+    scores = [0.5, 0.51, 0.5, 0.51, 0.505]
+    prs = records("prs", [0.97, 0.98] * 3, "knn", "paper")
+    forests = written("one", records("rf", scores))
+    both = written("two", records("rf", scores) + prs + records("gbdt", [0.8, 0.8]))
     page = tmp_path / "page.md"
     write_page([forests, both], page, figures=False)
     text = page.read_text()
     assert "`randsub one`" in text
     assert "`randsub two`" in text
-    # (0.505 - 0.73) / sqrt(0.005 ** 2 / 1 + 0.04 ** 2 / 9); PRS kNN is at 0.88 in the paper.
-    assert "* friedman, RF, score: 0.505, paper 0.73 (-15.8 standard errors)" in text
-    assert "| simulated | comparison | paper | 1 | 1 | 0 | 0 |" in text
-    assert "| friedman | score | RF | 0.505 ± 0.005 | 2 | 0.73 ± 0.04 |" in text
+    # (0.505 - 0.73) / sqrt(0.00447 ** 2 / 4 + 0.04 ** 2 / 9); PRS kNN is at 0.88 in the paper.
+    assert "* friedman, RF, score: 0.505, paper 0.73 (-16.6 standard errors)" in text
+    assert "| simulated | comparison | paper | 1 | 1 | 0 | 0 | 0 |" in text
+    # Two values of boosting are no ground for a verdict.
+    assert "| simulated | comparison | (no setting) | 0 | 1 | 1 | 0 | 2 |" in text
+    assert "| friedman | score | RF | 0.505 ± 0.004 | 5 | 0.73 ± 0.04 |" in text
     assert text.count("Not among the results of this page.") == len(EXPERIMENTS) - 1
     assert not (tmp_path / "page").exists()
 
@@ -54,6 +59,57 @@ def test_runs_that_contradict_each_other(written):
     assert len(merge([frames[0], frames[0]], "simulated")) == 1
     with pytest.raises(ValueError, match=r"different results for one cell of 'simulated'.*RF"):
         merge(frames, "simulated")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ({"n_test": 50}, {"n_test": 60}, "n_test is 50 and 60"),
+        ({"max_iter": 100}, {"max_iter": 3000}, "RF has max_iter=100 and max_iter=3000"),
+        ({"depth": 1}, {"depth": 2}, "the parameters of RF differ"),
+    ],
+    ids=["test samples", "epochs", "other"],
+)
+def test_cells_measured_otherwise_do_not_stand_in_one_table(written, tmp_path, one, other, told):
+    """They would be counted as two datasets."""
+    folders = [
+        written("one", records("rf", [0.5], **one)),
+        written("other", records("rf", [0.5], **other)),
+    ]
+    with pytest.raises(ValueError, match=f"in two ways .* one table: {told}. Leave one"):
+        write_page(folders, tmp_path / "page.md", figures=False)
+
+
+def test_words_of_one_s_own(written, tmp_path):
+    folder, template = written("one", records("rf", [0.5])), tmp_path / "words.md"
+    marks = "".join(f"{{{{ {name} }}}}\n" for name in ("runs", "agreement", "missing"))
+    marks += "".join(f"{{{{ {name} }}}}\n" for name in EXPERIMENTS)
+    template.write_text(f"Mine.\n{marks}")
+    write_page([folder], tmp_path / "page.md", figures=False, template=template)
+    assert (tmp_path / "page.md").read_text().startswith("Mine.\n| command |")
+    with pytest.raises(ValueError, match=r"--template=.*nowhere.md cannot be read"):
+        write_page([folder], tmp_path / "page.md", template=tmp_path / "nowhere.md")
+
+
+def test_the_template_of_the_repository_fits(written, tmp_path):
+    template = Path(__file__).parents[2] / "docs" / "reproduction.template.md"
+    if not template.exists():
+        pytest.skip("the documents of the repository are not here")
+    write_page(
+        [written("one", records("rf", [0.5]))],
+        tmp_path / "page.md",
+        figures=False,
+        template=template,
+    )
+    assert "## What does not agree" in (tmp_path / "page.md").read_text()
+
+
+def test_folders_of_an_earlier_version(written, tmp_path):
+    folder = written("old", records("rf", [0.5]))
+    frame = pd.read_csv(folder / "results.csv").drop(columns="params")
+    frame.to_csv(folder / "results.csv", index=False)
+    with pytest.raises(ValueError, match="earlier version of randsub: run its command again"):
+        write_page([folder], tmp_path / "page.md")
 
 
 def test_folders_without_results(tmp_path, written):

@@ -57,7 +57,31 @@ def test_plain_lines_when_not_a_terminal():
     ]
 
 
-def test_one_line_on_a_terminal():
+def test_the_line_fits_the_terminal_and_names_as_many_cells_as_run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    cells = [cell("rf", replicate) for replicate in range(4)]
+    stream = Terminal()
+    progress = Progress(cells, n_jobs=2, stream=stream, clock=lambda: 0.0)
+    for one in cells:
+        # The pool hands out the next before the last was fetched.
+        progress.started(one)
+    assert progress.line().endswith(": now friedman #2, RF; friedman #3, RF")
+    assert max(map(len, stream.getvalue().split("\r"))) == 49
+
+
+def test_a_listener_who_leaves_is_no_reason_to_stop():
+    class Broken(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    progress = Progress([cell("rf")], stream=Broken(), clock=lambda: 0.0)
+    progress.finished(cell("rf"), 1.0)
+    progress.close()
+    assert progress.seconds_left() == 0.0
+
+
+def test_one_line_on_a_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     cells = [cell("rf"), cell("gbdt")]
     stream = Terminal()
     progress = Progress(cells, stream=stream, clock=lambda: 0.0)

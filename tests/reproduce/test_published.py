@@ -1,5 +1,7 @@
 """The published figures: complete, plausible, and consistent with each other."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,28 @@ SIZES = {
     "tab:mnist": 8,
     "tab:dream4_aupr": 5 * 2 + 5 * 2 * 9,
 }
+# Printed without deviations.
+UNSPREAD = ("tab:mnist", "tab:dream4_aupr")
+
+
+# "0.88 $\\pm$ 0.03", either of which may be bold.
+BOLD = r"(?:\{\\bf )?(-?\d+\.\d+)\}?"
+FIGURE = re.compile(rf"{BOLD} \$\\pm\$ {BOLD}")
+
+
+@pytest.mark.parametrize("table", [name for name in SIZES if name not in UNSPREAD])
+def test_figures_are_those_of_the_paper(table, shared_data):
+    """In the order in which one reads them there, so that none is in another's place."""
+    paper = shared_data.parent / "paper.txt"
+    if not paper.exists():
+        pytest.skip(f"the text of the paper is not in {paper.parent}")
+    _, _, text = paper.read_text(encoding="utf-8").partition(f"\\label{{{table}}}")
+    printed = FIGURE.findall(text.partition("\\end{table}")[0])
+    figures = published.figures()
+    ours = figures[figures["table"] == table]
+    assert [(row.mean, row.sd) for row in ours.itertuples()] == [
+        (float(mean), float(sd)) for mean, sd in printed
+    ]
 
 
 def test_every_table_is_complete():

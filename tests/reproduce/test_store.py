@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+import randsub
 from randsub.reproduce.cells import Cell
 from randsub.reproduce.store import Record, Store, write_atomically
 
@@ -41,6 +42,23 @@ def test_another_cell_in_its_place_is_not_taken_for_it(store):
     content["cell"]["params"]["alpha"] = 0.2
     store.path(CELL).write_text(json.dumps(content))
     assert store.read(CELL) is None
+
+
+def test_all_cells_of_an_experiment(store, monkeypatch):
+    cells = [replace(CELL, replicate=i) for i in range(3)]
+    for cell in [*cells, replace(CELL, experiment="timing")]:
+        store.write(Record(cell, ROW))
+    (store.folder / "notes.json").write_text("{}")
+    # A copy under another name is not a second cell.
+    (store.folder / "copy.json").write_text(store.path(CELL).read_text())
+    assert {r.cell.replicate: r.row for r in store.records("simulated")} == dict.fromkeys(
+        range(3), ROW
+    )
+    assert [record.cell.key for record in store.records("simulated")] == sorted(
+        cell.key for cell in cells
+    )
+    monkeypatch.setattr(randsub, "__version__", "0.0.0")
+    assert list(store.records("simulated")) == []
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):

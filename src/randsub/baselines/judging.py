@@ -64,16 +64,19 @@ def cross_validated_average(
 ) -> FloatArray:
     """Average prediction of the models of some masks, each row by models not trained on it, (n, C).
 
-    Rows that no fold holds out are 0.
+    Rows that no fold holds out are 0; those that several do are averaged over these.
     """
     average = np.zeros_like(material.encoded)
+    times = np.zeros(len(average))
+    for fold in folds:
+        times[fold.query_rows] += 1.0
     seeds = _seeds(len(masks), len(folds), rng)
     for block in _blocks(len(masks), _n_asked(folds), material):
         for answer, fold in zip(
             _ask_folds(material, folds, masks[block], seeds[block]), folds, strict=True
         ):
             average[fold.query_rows] += answer.sum(axis=0)
-    return average / len(masks)
+    return average / (len(masks) * np.maximum(times, 1.0)[:, np.newaxis])
 
 
 def validation_score(material: Material, masks: BoolArray, rng: np.random.Generator) -> float:

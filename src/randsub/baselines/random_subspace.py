@@ -12,7 +12,7 @@ from randsub._compile import when_compiling
 from randsub._typing import BoolArray
 from randsub.baselines.judging import validation_score
 from randsub.engines import Engine, one_thread
-from randsub.ensemble.constraints import COMMON, VOTING
+from randsub.ensemble.constraints import COMMON, VOTING, WholeNumber
 from randsub.ensemble.kinds import ClassificationEnsemble, RegressionEnsemble
 from randsub.ensemble.material import Material
 from randsub.ensemble.members import train_members
@@ -30,7 +30,7 @@ class BaseRandomSubspace(SubspaceEnsemble):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON,
         "max_features": [
-            Interval(Integral, 1, None, closed="left"),
+            WholeNumber(1),
             Interval(RealNotInt, 0, 1, closed="right"),
             StrOptions({"sqrt", "validation"}),
         ],

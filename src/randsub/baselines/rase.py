@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from randsub._compile import when_compiling
 from randsub._typing import BoolArray, Table
 from randsub.baselines.cutoff import best_cutoff
+from randsub.baselines.folds import Folds, choose_folds
 from randsub.baselines.judging import cross_validated_average
 from randsub.baselines.search import Found, SearchSettings, search
 from randsub.engines import Engine, one_thread
@@ -22,7 +23,6 @@ from randsub.ensemble.material import Material
 from randsub.ensemble.members import train_members
 from randsub.ensemble.subspace import AlphaEnsemble
 from randsub.exceptions import BaseModelError
-from randsub.training.batches import deal_batches
 from randsub.training.callbacks import Bar
 
 
@@ -36,7 +36,7 @@ class BaseRaSE(AlphaEnsemble):
         "max_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "threshold": [Interval(Real, 0, None, closed="neither")],
         "alpha_init": [Interval(Real, 0, 1, closed="right"), "array-like"],
-        "cv": [Interval(Integral, 2, None, closed="left")],
+        "cv": ["cv_object"],
     }
 
     def __init__(
@@ -49,7 +49,7 @@ class BaseRaSE(AlphaEnsemble):
         max_size: int | Literal["auto"] = "auto",
         threshold: float = 0.1,
         alpha_init: Any = 0.05,
-        cv: int = 10,
+        cv: Any = 10,
         validation_fraction: float | None = 0.2,
         standardize: bool = True,
         engine: str | type[Engine] = "auto",
@@ -74,17 +74,18 @@ class BaseRaSE(AlphaEnsemble):
 
     def _learn(self, material: Material, rng: np.random.Generator) -> None:
         alpha = parts.probabilities(self.alpha_init, self.n_features_in_)
-        settings = self._settings(len(material.train_rows))
+        folds = choose_folds(self.cv)
+        settings = self._settings(len(material.train_rows), folds)
         n_candidates = settings.max_iter * settings.n_members * settings.n_candidates
         bar = Bar(type(self).__name__, n_candidates, "subset", shown=bool(self.verbose))
         # Sums must not depend on a number of threads.
         with closing(bar), one_thread(), when_compiling(bar.say_compiling):
             found = search(material, settings, alpha, rng, bar)
         self._record(found)
-        self._tune(material, found.masks, rng)
+        self._tune(material, found.masks, folds, rng)
         self.estimators_, self.estimators_features_ = train_members(material, found.masks, rng)
 
-    def _settings(self, n_train: int) -> SearchSettings:
+    def _settings(self, n_train: int, folds: Folds) -> SearchSettings:
         n_features, max_size = self.n_features_in_, self.max_size
         if isinstance(max_size, str):
             max_size = min(n_features, int(np.sqrt(n_train)))
@@ -99,8 +100,7 @@ class BaseRaSE(AlphaEnsemble):
             max_iter=self.max_iter,
             max_size=int(max_size),
             threshold=self.threshold,
-            # On tiny data a fold is a single sample.
-            n_folds=min(self.cv, n_train),
+            folds=folds,
         )
 
     def _record(self, found: Found) -> None:
@@ -113,7 +113,9 @@ class BaseRaSE(AlphaEnsemble):
         )
         self.n_models_trained_ = found.history[-1].n_models_trained + self.n_estimators
 
-    def _tune(self, material: Material, masks: BoolArray, rng: np.random.Generator) -> None:
+    def _tune(
+        self, material: Material, masks: BoolArray, folds: Folds, rng: np.random.Generator
+    ) -> None:
         """Choose what remains to be chosen once the members' subsets (T, M) are known."""
 
 
@@ -143,9 +145,11 @@ class RaSERegressor(RegressionEnsemble, BaseRaSE):
         weight ``threshold / n_features`` instead of alpha.
     alpha_init : float or array-like of shape (n_features,), default=0.05
         Alpha of the first iteration.
-    cv : int, default=10
-        Number of folds, dealt anew in each iteration. With fewer training samples than folds, each
-        fold is one sample.
+    cv : int, splitter, iterable or None, default=10
+        Folds by which candidates are judged. A number of them, dealt anew in each iteration;
+        with fewer training samples than folds, each fold is one sample. A splitter of scikit-learn,
+        which sees the training samples. Or pairs of arrays of rows of X, for training and held out,
+        of which those set aside for validation are left out. None is 5, as in scikit-learn.
     validation_fraction : float, default=0.2
         Share of the samples that is set aside to choose the best iteration; the final ensemble is
         trained on all of them. Ignored when ``fit`` is given validation data. None chooses the
@@ -245,9 +249,12 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         weight ``threshold / n_features`` instead of alpha.
     alpha_init : float or array-like of shape (n_features,), default=0.05
         Alpha of the first iteration.
-    cv : int, default=10
-        Number of folds, dealt anew in each iteration, each with its share of every class. With
-        fewer training samples than folds, each fold is one sample.
+    cv : int, splitter, iterable or None, default=10
+        Folds by which candidates are judged. A number of them, dealt anew in each iteration, each
+        with its share of every class; with fewer training samples than folds, each fold is one
+        sample. A splitter of scikit-learn, which sees the training samples. Or pairs of arrays of
+        rows of X, for training and held out, of which those set aside for validation are left out.
+        None is 5, as in scikit-learn.
     voting : {"auto", "soft", "hard"}, default="hard"
         Whether members give one vote or probabilities; "auto" is "soft" where the base model has
         ``predict_proba``, else "hard".
@@ -348,7 +355,7 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         max_size: int | Literal["auto"] = "auto",
         threshold: float = 0.1,
         alpha_init: Any = 0.05,
-        cv: int = 10,
+        cv: Any = 10,
         voting: Literal["auto", "soft", "hard"] = "hard",
         tune_cutoff: bool = False,
         validation_fraction: float | None = 0.2,
@@ -386,21 +393,24 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         self.cutoff_: float | None = None
         super()._learn(material, rng)
 
-    def _tune(self, material: Material, masks: BoolArray, rng: np.random.Generator) -> None:
+    def _tune(
+        self, material: Material, masks: BoolArray, folds: Folds, rng: np.random.Generator
+    ) -> None:
         if not self.tune_cutoff:
             return
-        rows, strata = material.samples.rows, material.strata
+        strata = material.strata
         assert strata is not None
-        folds = deal_batches(rows, min(self.cv, len(rows)), strata, None, rng)
+        dealt = folds.deal(material, material.samples.rows, rng)
+        rows = np.unique(np.concatenate([fold.query_rows for fold in dealt]))
         try:
             with one_thread():
-                votes = cross_validated_average(material, masks, folds, rng)[rows, 1]
+                votes = cross_validated_average(material, masks, dealt, rng)[rows, 1]
         except BaseModelError as error:
             stage = "in choosing the cut-off"
             raise error.located(material.feature_names, None, stage) from error.__cause__
         weight = material.samples.loss_weight()[rows]
         self.cutoff_ = best_cutoff(votes, strata[rows] == 1, weight)
-        self.n_models_trained_ += len(masks) * len(folds)
+        self.n_models_trained_ += len(masks) * len(dealt)
 
     def predict(self, X: Table) -> Any:
         """The class with the highest average probability or the most votes.

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub.baselines.folds import Folds
 from randsub.baselines.judging import cross_validation_errors, validation_score
 from randsub.baselines.subsets import draw_subsets, sampling_weights
 from randsub.ensemble.material import Material
 from randsub.exceptions import BaseModelError, InterruptedFitWarning
-from randsub.training.batches import deal_batches
 from randsub.training.callbacks import Bar
 from randsub.training.interruption import is_interruption
 
@@ -32,7 +32,7 @@ class SearchSettings:
     max_iter: int
     max_size: int
     threshold: float
-    n_folds: int
+    folds: Folds
 
 
 class IterationRecord(NamedTuple):
@@ -71,6 +71,7 @@ class _Winners(NamedTuple):
     masks: BoolArray
     errors: FloatArray
     n_distinct: int
+    n_folds: int
 
 
 def search(
@@ -126,7 +127,7 @@ def _iteration(
     """Best of each B candidates; each different candidate is judged once."""
     n_members, n_candidates = settings.n_members, settings.n_candidates
     weights = sampling_weights(alpha, settings.threshold)
-    folds = deal_batches(material.train_rows, settings.n_folds, material.strata, None, rng)
+    folds = settings.folds.deal(material, material.train_rows, rng)
     masks = np.empty((n_members, len(alpha)), dtype=bool)
     errors, n_distinct = np.empty(n_members), 0
     at_a_time = max(1, MOST_ENTRIES // (n_candidates * settings.max_size))
@@ -144,7 +145,7 @@ def _iteration(
         errors[members] = np.take_along_axis(each, best[:, np.newaxis], axis=1)[:, 0]
         masks[members] = subsets.masks(best + np.arange(shape[0]) * n_candidates, len(alpha))
         n_distinct += len(which)
-    return _Winners(masks, errors, n_distinct)
+    return _Winners(masks, errors, n_distinct, len(folds))
 
 
 def _best_of_each(errors: FloatArray, sizes: IntArray) -> IntArray:
@@ -161,7 +162,7 @@ def _extended(
 ) -> Found:
     """The search with one more iteration, kept if it is the best so far."""
     n_models = found.history[-1].n_models_trained if found.history else 0
-    n_models += winners.n_distinct * settings.n_folds
+    n_models += winners.n_distinct * winners.n_folds
     error, score = float(winners.errors.mean()), np.nan
     merit = -error
     if len(material.val_rows):

@@ -5,10 +5,13 @@ the parsed arguments that returns an exit code.
 """
 
 import argparse
+import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import TextIO
 
 import randsub
 
@@ -65,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 done, 1 error, 2 wrong usage, 3 done with failures, 130 interrupted.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal without ± must not cost the result.
+        sys.stdout.reconfigure(errors="replace")
     args = parser().parse_args(words)
     args.command = words
     try:
@@ -89,4 +95,14 @@ def _in_one_line(error: Exception) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"randsub: {text}\n")
+    tell(f"randsub: {text}", sys.stderr)
+
+
+def tell(text: str, stream: TextIO, end: str = "\n") -> None:
+    """Write a line at once; where nobody reads any more (``| head``), that is the end of it."""
+    try:
+        stream.write(text + end)
+        stream.flush()
+    except BrokenPipeError:
+        # Else Python would fail once more at its own end, when it empties its buffers.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -3,11 +3,12 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from randsub.reproduce.cells import Cell
 from randsub.reproduce.experiment import Experiment
 from randsub.reproduce.experiments import EXPERIMENTS
 
@@ -57,7 +58,11 @@ _FLAGS: Final[Mapping[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     ),
     "test_samples": (
         ("--test-samples",),
-        {"type": _whole(2), "metavar": "N", "help": "test samples"},
+        {
+            "type": _whole(2),
+            "metavar": "N",
+            "help": "test samples; another number draws other training samples too",
+        },
     ),
     "rase_candidates": (
         ("--rase-candidates",),
@@ -70,6 +75,13 @@ _FLAGS: Final[Mapping[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
     "data": (
         ("--data",),
         {"type": Path, "metavar": "FOLDER", "help": "folder of the data sets"},
+    ),
+    "fetch": (
+        ("--fetch",),
+        {
+            "action": "store_true",
+            "help": "download the data sets from OpenML; --data is where they are then kept",
+        },
     ),
 }
 
@@ -88,6 +100,12 @@ def add(verbs: Any) -> None:
     page = what.add_parser("page", help="write a page of the results in some folders")
     page.add_argument("--results", nargs="+", type=Path, required=True, metavar="DIR")
     page.add_argument("-o", "--output", type=Path, default=Path("docs/reproduction.md"))
+    page.add_argument(
+        "--template",
+        type=Path,
+        metavar="FILE",
+        help="markdown around the tables (default: one without explanations)",
+    )
     page.add_argument("--no-figures", action="store_true", help="leave the figures out")
     page.set_defaults(run=_write_page)
 
@@ -102,7 +120,8 @@ def _add_experiment(what: Any, experiment: Experiment) -> None:
         text = f"{options['help']}: {', '.join(choices)}" if choices else options["help"]
         standard = _shown(getattr(experiment.full, flag))
         text += f" (default: {standard})" if standard else ""
-        one.add_argument(*names, **{**options, "dest": flag, "choices": choices, "help": text})
+        more = {} if choices is None else {"choices": choices}
+        one.add_argument(*names, **{**options, "dest": flag, "help": text, **more})
     one.add_argument(
         "--quick", action="store_true", help="a small part, in minutes; other flags still count"
     )
@@ -120,13 +139,13 @@ def _add_experiment(what: Any, experiment: Experiment) -> None:
 
 
 def _shown(value: Any) -> str:
-    if value is None or value == ():
+    if value is None or value is False or value == ():
         return ""
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _run_experiment(args: argparse.Namespace) -> int:
-    from randsub.cli.main import Exit
+    from randsub.cli.main import Exit, tell
     from randsub.reproduce.outputs import Folder
     from randsub.reproduce.runner import run_cells
     from randsub.reproduce.store import Store
@@ -141,33 +160,67 @@ def _run_experiment(args: argparse.Namespace) -> int:
     options = replace(experiment.quick if args.quick else experiment.full, **given)
     suffix = "-quick" if args.quick else ""
     folder = Folder(args.output or Path("reproduce-output") / f"{experiment.name}{suffix}")
-    records = run_cells(
-        experiment,
-        experiment.cells(options),
-        Store(folder.cells),
-        data=options.data,
-        n_jobs=args.jobs,
-    )
-    tables, draws = folder.write(experiment, records, shlex.join(["randsub", *args.command]))
-    for table in tables:
-        sys.stdout.write(table.text() + "\n")
-    sys.stdout.write(f"Written to {folder.path}.\n")
-    if not draws:
-        sys.stderr.write("randsub: no figures without matplotlib: pip install randsub[plot]\n")
+    folder.prepare()
+    cells = experiment.cells(options)
+    tell(_announcement(experiment, cells), sys.stderr)
+    store = Store(folder.cells)
+    command = shlex.join(["randsub", *args.command])
+    try:
+        records = run_cells(experiment, cells, store, data=options.data, n_jobs=args.jobs)
+    except (KeyboardInterrupt, RuntimeError):
+        done = [record for cell in cells if (record := store.read(cell)) is not None]
+        folder.write(experiment, done, command, n_missing=len(cells) - len(done))
+        tell(
+            f"randsub: {folder.path} has the tables of the {len(done)} of {len(cells)} cells that "
+            "were finished.",
+            sys.stderr,
+        )
+        raise
+    written = folder.write(experiment, records, command)
+    for table in written.tables:
+        tell(f"{table.text()}\n", sys.stdout, end="")
+    if written.n_others:
+        tell(
+            f"The tables include {written.n_others} cells of earlier commands in this folder.",
+            sys.stdout,
+        )
+    tell(f"Written to {folder.path}.", sys.stdout)
+    if written.n_left_out:
+        tell(
+            f"randsub: {written.n_left_out} cells of earlier commands in {folder.path} were "
+            "measured with other parameters, test samples or data and are left out of the tables; "
+            "another --output keeps runs apart.",
+            sys.stderr,
+        )
+    if not written.draws:
+        tell("randsub: no figures without matplotlib: pip install randsub[plot]", sys.stderr)
     failed = sum(record.failed for record in records)
     if failed:
-        sys.stderr.write(
+        tell(
             f"randsub: {failed} of {len(records)} cells failed, see {folder.path / 'failed.csv'}; "
-            "the same command tries them again.\n"
+            "the same command tries them again.",
+            sys.stderr,
         )
         return Exit.INCOMPLETE
     return Exit.DONE
 
 
+def _announcement(experiment: Experiment, cells: Sequence[Cell]) -> str:
+    """What is about to be run, so that a wrong folder or flag shows before hours have passed."""
+    problems: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        problems.setdefault(cell.conditions.get("benchmark", ""), {})[cell.problem] = None
+    parts = [
+        f"{benchmark}: {', '.join(names)}" if benchmark else ", ".join(names)
+        for benchmark, names in problems.items()
+    ]
+    return f"{experiment.name}: {len(cells)} cells of {'; '.join(parts)}"
+
+
 def _write_page(args: argparse.Namespace) -> int:
-    from randsub.cli.main import Exit
+    from randsub.cli.main import Exit, tell
     from randsub.reproduce.page import write_page
 
-    write_page(args.results, args.output, figures=not args.no_figures)
-    sys.stdout.write(f"Written to {args.output}.\n")
+    write_page(args.results, args.output, figures=not args.no_figures, template=args.template)
+    tell(f"Written to {args.output.resolve()}.", sys.stdout)
     return Exit.DONE

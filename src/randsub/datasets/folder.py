@@ -71,12 +71,19 @@ class Source:
             )
         return found
 
-    def list(self, data_home: Folder, suffixes: Sequence[str]) -> list[Path]:
-        """All files with one of the given suffixes, by folder and name; may be empty."""
+    def list(
+        self, data_home: Folder, suffixes: Sequence[str], *, anywhere: bool = True
+    ) -> list[Path]:
+        """All files with one of the given suffixes, by folder and name; may be empty.
+
+        Without `anywhere`, only those in a folder of the right name, which `data_home` may be: what
+        lies elsewhere may be data of another kind in the same format.
+        """
         return [
             path
             for place in self._places(data_home)
-            if place.is_dir()
+            # "." has no name of its own.
+            if place.is_dir() and (anywhere or place.absolute().name in self.folders)
             for path in sorted(place.iterdir())
             if path.suffix in suffixes and path.is_file()
         ]

@@ -23,7 +23,7 @@ from randsub.datasets.folder import (
 from randsub.datasets.parameters import FOLDER, Folder, Seed, validated
 from randsub.exceptions import DatasetFormatError
 
-_SOURCE = Source(
+SOURCE = Source(
     what="the biological data sets (Prostate_GE.npz or .mat, ...)",
     folders=("genomic",),
     origin=(
@@ -141,7 +141,7 @@ def load_genomic(name: str, data_home: Folder, min_class_size: int = 30) -> Geno
     The rows of the files may be ordered by class; `genomic_folds` shuffles them.
     """
     spellings = dict.fromkeys([name, name.replace("-", "_"), name.replace("_", "-")])
-    path = _SOURCE.find(data_home, [f"{s}{suffix}" for s in spellings for suffix in _SUFFIXES])[0]
+    path = SOURCE.find(data_home, [f"{s}{suffix}" for s in spellings for suffix in _SUFFIXES])[0]
     y = _read_classes(path)
     sizes = class_sizes(y)
     kept = [label for label, size in sizes.items() if size >= min_class_size]
@@ -167,7 +167,8 @@ def list_genomic(data_home: Folder, min_class_size: int = 30) -> list[str]:
     Parameters
     ----------
     data_home : path-like
-        Folder with the files, or with a folder ``genomic`` that holds them.
+        Folder with a folder ``genomic`` that holds the files, or that folder itself. Files
+        elsewhere are not listed: any data set looks like one of these.
     min_class_size : int, default=30
         Samples that a class needs to count; 1 lists every file of at least two classes.
 
@@ -178,7 +179,7 @@ def list_genomic(data_home: Folder, min_class_size: int = 30) -> list[str]:
         are no data sets of this kind are passed over.
     """
     names = set()
-    for path in _SOURCE.list(data_home, _SUFFIXES):
+    for path in SOURCE.list(data_home, _SUFFIXES, anywhere=False):
         try:
             sizes = class_sizes(_read_classes(path))
         except DatasetFormatError:

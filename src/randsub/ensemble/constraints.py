@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
 from randsub.distributions import SubsetDistribution
@@ -10,6 +11,18 @@ from randsub.ensemble import parts
 from randsub.losses import Loss
 from randsub.optim import Optimizer
 from randsub.penalties import Penalty
+
+
+class WholeNumber(Interval):
+    """An interval of whole numbers, to which True does not belong: Python takes it for 1."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(Integral, least, None, closed="left")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether the value is one of them."""
+        return not isinstance(val, bool | np.bool_) and bool(super().is_satisfied_by(val))
+
 
 # Of every ensemble over feature subsets.
 COMMON: dict[str, list[Any]] = {

@@ -12,6 +12,10 @@ import randsub
 # The study of the defaults used 0 to 9, so what is measured here was not chosen on the same data.
 FIRST_SEED: Final = 1000
 
+# Raised when the same cell would come out otherwise than before, under the same version of randsub:
+# finished cells of before then count no more. It enters the identity from 2 on.
+RESULTS_VERSION: Final = 1
+
 BASE_LABELS: Final = {"tree": "tree", "knn": "kNN", "svm": "SVM"}
 METHOD_LABELS: Final = {
     "single": "single",
@@ -21,6 +25,9 @@ METHOD_LABELS: Final = {
     "rf": "RF",
     "gbdt": "GBDT",
 }
+
+# Sizes that are the same all over an experiment.
+_UNTOLD: Final = ("n_val", "n_test")
 
 Row = dict[str, float | int | None]
 
@@ -75,7 +82,13 @@ class Cell:
     @property
     def identity(self) -> dict[str, Any]:
         """All that decides over the result: the cell itself and the version of randsub."""
-        return {**asdict(self), "seed": self.seed, "version": randsub.__version__}
+        identity = {**asdict(self), "seed": self.seed, "version": randsub.__version__}
+        return identity if RESULTS_VERSION == 1 else {**identity, "results": RESULTS_VERSION}
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the parameters of the method."""
+        return _hash(self.arguments)[:10]
 
     @property
     def key(self) -> str:
@@ -83,8 +96,19 @@ class Cell:
         words = [self.problem, self.method, self.base, self.setting, f"{self.replicate:03d}"]
         readable = "-".join(filter(None, words)).lower()
         slug = "".join(letter if letter.isalnum() else "-" for letter in readable)
-        text = json.dumps(self.identity, sort_keys=True, allow_nan=False)
-        return f"{slug[:100]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        return f"{slug[:100]}-{_hash(self.identity)[:16]}"
 
     def __str__(self) -> str:
-        return f"{self.problem} #{self.replicate}, {label(self.method, self.base, self.setting)}"
+        words = [
+            f"{name.removeprefix('n_')} {value}" if name.startswith("n_") else str(value)
+            for name, value in self.conditions.items()
+            if name not in _UNTOLD
+        ]
+        conditions = f" ({', '.join(words)})" if words else ""
+        who = label(self.method, self.base, self.setting)
+        return f"{self.problem} #{self.replicate}{conditions}, {who}"
+
+
+def _hash(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pandas as pd
 
 from randsub.reproduce.cells import label
-from randsub.reproduce.summaries import beside_paper, normalise, summarise
+from randsub.reproduce.summaries import FEWEST, beside_paper, normalise, summarise
 from randsub.reproduce.tables import Column, Table, plain, spread
 
 WHO: Final = ("method", "base", "setting")
@@ -48,7 +48,7 @@ SPREAD_NOTE: Final = "Mean ± standard deviation over n datasets or resamplings.
 PAPER_NOTE: Final = (
     f"{SPREAD_NOTE} An empty column: the paper, or our copy of it, has no such figure. Agreement "
     "is a difference of at most two standard errors of it, or within the rounding of what was "
-    "published."
+    f"published; fewer than {FEWEST} values are not judged."
 )
 
 
@@ -63,21 +63,54 @@ def table_beside_paper(
 
 
 def plain_table(
-    name: str, title: str, results: pd.DataFrame, measures: Sequence[str], by: Sequence[str] = ()
+    name: str,
+    title: str,
+    results: pd.DataFrame,
+    measures: Sequence[str],
+    by: Sequence[str] = (),
+    remark: str = "",
 ) -> Table:
     """Measures of every problem and method, for which the paper has no figures."""
     frame = summarise(results, ["problem", *by, *WHO], measures)
-    extra = {name.replace("n_", ""): _shown(name) for name in by}
-    columns = {**PROBLEM, **extra, **MEASURE, **METHOD, **OURS}
-    return Table(name, title, frame, columns, SPREAD_NOTE)
+    columns = {**PROBLEM, **condition_columns(by), **MEASURE, **METHOD, **OURS}
+    return Table(name, title, frame, columns, " ".join(filter(None, [SPREAD_NOTE, remark])))
+
+
+def condition_columns(names: Sequence[str]) -> dict[str, Column]:
+    """Conditions as readers see them: the column n_irrelevant is called "irrelevant"."""
+    return {name.removeprefix("n_"): _shown(name) for name in names}
 
 
 def _shown(column: str) -> Column:
     return lambda row: str(getattr(row, column))
 
 
-def normalised_table(results: pd.DataFrame, experiment: str) -> Table:
-    """Normalised scores over the datasets of each benchmark, beside the paper's."""
+def normalised_tables(results: pd.DataFrame, experiment: str) -> list[Table]:
+    """Normalised scores beside the paper's, a table for each setting of PRS.
+
+    A second setting among the methods would move the worst and the best of the others, so each
+    table has PRS under one of them, as the paper's.
+    """
+    prs = results["method"] == "prs"
+    tables = [
+        normalised_table(results[~prs | (results["setting"] == setting)], experiment, str(setting))
+        for setting in results.loc[prs, "setting"].unique()
+    ] or [normalised_table(results, experiment)]
+    return [table for table in tables if len(table.frame)]
+
+
+def normalised_table(results: pd.DataFrame, experiment: str, setting: str = "") -> Table:
+    """Normalised scores over the datasets of each benchmark, beside the paper's.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row a cell, with one setting of PRS.
+    experiment : str
+        Whose figures of the paper are meant.
+    setting : str, default=""
+        The setting, for name and title.
+    """
     parts = []
     for benchmark, rows in results.groupby("benchmark", sort=False):
         scores = normalise(rows, ["problem", "replicate"], WHO)
@@ -93,13 +126,19 @@ def normalised_table(results: pd.DataFrame, experiment: str) -> Table:
         **OURS,
         **PAPER,
     }
+    methods = [label(*who) for who in results[list(WHO)].drop_duplicates().itertuples(index=False)]
     note = (
-        "For each dataset and resampling, 0 is the worst of these methods and 1 the best; mean ± "
-        "standard deviation over datasets and resamplings that have them all (n). The paper's are "
-        "over its own datasets, so they differ in more than chance."
+        f"For each dataset and resampling, 0 is the worst of {len(methods)} methods and 1 the best "
+        f"({'; '.join(methods)}); mean ± standard deviation over datasets and resamplings that "
+        "have them all (n). The paper's are over its own datasets and its 14 methods, so they "
+        "differ in more than chance."
     )
     frame = frame.drop(columns=["standard_errors", "verdict", "paper_n"])
-    return Table("normalised", "Normalised scores", frame, columns, note)
+    name = "-".join(filter(None, ["normalised", setting]))
+    title = (
+        f"Normalised scores, PRS with the setting {setting!r}" if setting else "Normalised scores"
+    )
+    return Table(name, title, frame, columns, note)
 
 
 def real_tables(results: pd.DataFrame, experiment: str) -> list[Table]:
@@ -116,5 +155,5 @@ def real_tables(results: pd.DataFrame, experiment: str) -> list[Table]:
     )
     models = plain_table("models", "Base models trained", results, ["models"], by)
     seconds = plain_table("time", "Seconds for training and testing", results, ["seconds"], by)
-    every = [normalised_table(results, experiment), scores, sizes, models, seconds]
+    every = [*normalised_tables(results, experiment), scores, sizes, models, seconds]
     return [table for table in every if len(table.frame)]

@@ -37,6 +37,8 @@ class Options:
         Subsets among which RaSE chooses each of its members, and its iterations.
     data : Path or None
         Folder of the data sets.
+    fetch : bool
+        Whether to download the data sets; ``data`` is then where downloads are kept.
     """
 
     problems: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class Options:
     rase_candidates: int = 500
     rase_iterations: int = 10
     data: Path | None = None
+    fetch: bool = False
 
 
 class Experiment(ABC):

@@ -1,8 +1,9 @@
 """How each method is trained, tuned and measured.
 
 All are trained on the training samples alone. What has to be chosen is chosen by the score on the
-validation samples, as the paper's appendix says; among equals the first wins. Single models and
-forests see features with mean 0 and deviation 1; the ensembles of randsub scale them themselves.
+validation samples, as the paper's appendix says; among equals the first wins. Single models see
+features with mean 0 and deviation 1, as the ensembles of randsub, which scale them themselves;
+forests and boosting, to which scale does not matter, see them as they are.
 """
 
 import time
@@ -120,7 +121,7 @@ def measure(cell: Cell, problem: Problem) -> Row:
         ``epochs`` or iterations, the ``tuned`` hyper-parameter, and ``seconds``.
     """
     if cell.base and cell.method != "single":
-        _compile_engine(cell.base, problem.task)
+        _compile(cell.method, cell.base, problem.task)
     begin = time.perf_counter()
     fitted = _METHODS[cell.method](cell, problem)
     score = float(fitted.model.score(problem.X_test, problem.y_test))
@@ -136,12 +137,22 @@ def measure(cell: Cell, problem: Problem) -> Row:
     }
 
 
+# Both ways to normalise weights are compiled, so PRS is asked for both.
+_TINY: dict[str, list[dict[str, Any]]] = {
+    "prs": [{"max_iter": 2, "self_normalize": one} for one in (True, False)],
+    "rs": [{}],
+    "rase": [{"max_iter": 1, "n_candidates": 2, "cv": 2}],
+}
+
+
 @cache
-def _compile_engine(base: str, task: Task) -> None:
-    """A tiny fit, once a process, so that no cell's time contains that of a compiler."""
+def _compile(method: str, base: str, task: Task) -> None:
+    """Tiny fits, once a process, so that no cell's time contains that of a compiler."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 4)), np.arange(40) % 2
-    _PRS[task](BASES[base][task](), n_estimators=4, max_iter=2, random_state=0).fit(X, y)
+    kinds = {"prs": _PRS, "rs": _SUBSPACE, "rase": _RASE}[method]
+    for params in _TINY[method]:
+        kinds[task](BASES[base][task](), n_estimators=4, random_state=0, **params).fit(X, y)
 
 
 def _ranking_quality(ranking: FloatArray | None, problem: Problem) -> float | None:

@@ -7,7 +7,9 @@ often the run was interrupted.
 import importlib.util
 import json
 import platform
+import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,14 +21,17 @@ import sklearn
 
 import randsub
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS
+from randsub.reproduce.comparable import MANNER, comparable, manner
 from randsub.reproduce.experiment import Experiment
 from randsub.reproduce.figures import png
-from randsub.reproduce.store import Record, write_atomically
+from randsub.reproduce.store import Record, Store, write_atomically
 from randsub.reproduce.tables import Table
 
 NUMBERS: Final = ("score", "aupr", "size", "models", "epochs", "tuned")
-_WHO: Final = ("experiment", "problem", "method", "base", "setting", "replicate", "seed")
-_WHOLE: Final = ("models", "epochs")
+WHO: Final = ("experiment", "problem", "method", "base", "setting", "replicate", "seed")
+_WHOLE: Final = ("models", "epochs", "n_estimators", "max_iter", "n_candidates")
+# A hash may look like a number.
+_TEXT: Final = ("base", "setting", "params", "data")
 # Later ones of an order come after those that it names.
 _RANKS: Final = {
     "method": list(METHOD_LABELS),
@@ -47,20 +52,23 @@ def results_frame(records: Sequence[Record]) -> pd.DataFrame:
     -------
     results : DataFrame
         Who (``experiment``, ``problem``, ``method``, ``base``, ``setting``, ``replicate``,
-        ``seed``), the conditions of the cells, the numbers, and ``seconds``.
+        ``seed``), the conditions of the cells, how they were measured (``n_estimators``,
+        ``max_iter`` and ``n_candidates`` as asked for, ``params``, a hash of all parameters, and
+        ``data``, one of the dataset where it is not generated), the numbers, and ``seconds``.
     """
     rows = [
         {
-            **{name: getattr(record.cell, name) for name in _WHO},
+            **{name: getattr(record.cell, name) for name in WHO},
             **record.cell.conditions,
+            **manner(record.cell),
             **record.row,
         }
         for record in records
         if not record.failed
     ]
     conditions = sorted({name for record in records for name in record.cell.conditions})
-    frame = pd.DataFrame(rows, columns=[*_WHO, *conditions, *NUMBERS, "seconds"])
-    for name in (*NUMBERS, "seconds"):
+    frame = pd.DataFrame(rows, columns=[*WHO, *conditions, *MANNER, *NUMBERS, "seconds"])
+    for name in (*_WHOLE, *NUMBERS, "seconds"):
         frame[name] = pd.to_numeric(frame[name])
     return _ordered(_whole_numbers(frame), conditions)
 
@@ -84,12 +92,12 @@ def _ordered(frame: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
 def failures_frame(records: Sequence[Record]) -> pd.DataFrame:
     """One row a failed cell: who it is, and its error."""
     rows = [
-        {**{name: getattr(record.cell, name) for name in _WHO}, "error": record.error}
+        {**{name: getattr(record.cell, name) for name in WHO}, "error": record.error}
         for record in records
         if record.failed
     ]
-    frame = pd.DataFrame(rows, columns=[*_WHO, "error"])
-    return frame.sort_values(list(_WHO), kind="stable", ignore_index=True)
+    frame = pd.DataFrame(rows, columns=[*WHO, "error"])
+    return frame.sort_values(list(WHO), kind="stable", ignore_index=True)
 
 
 def environment() -> dict[str, str]:
@@ -104,8 +112,29 @@ def environment() -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class Written:
+    """What went into the files.
+
+    Parameters
+    ----------
+    tables : list of Table
+    draws : bool
+        Whether there was matplotlib for figures.
+    n_others : int
+        Cells of earlier commands that are in the tables too.
+    n_left_out : int
+        Cells of earlier commands that are not, since they were measured otherwise.
+    """
+
+    tables: list[Table]
+    draws: bool
+    n_others: int
+    n_left_out: int
+
+
 class Folder:
-    """The files of one run.
+    """The files of one run, or of several that add up.
 
     Parameters
     ----------
@@ -123,19 +152,55 @@ class Folder:
         """Folder of the finished cells."""
         return self.path / "cells"
 
+    def prepare(self) -> None:
+        """Make the folder and try to write into it: better now than after the first cell."""
+        try:
+            self.cells.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.cells):
+                pass
+        except OSError as error:
+            raise OSError(
+                f"Nothing can be written to {self.path} ({error}): name another folder with "
+                "--output."
+            ) from error
+
     def write(
-        self, experiment: Experiment, records: Sequence[Record], command: str
-    ) -> tuple[list[Table], bool]:
-        """Write everything; returns the tables, and whether there was matplotlib for figures."""
-        results = results_frame(records)
+        self, experiment: Experiment, records: Sequence[Record], command: str, n_missing: int = 0
+    ) -> Written:
+        """Write everything, of these records and of cells that earlier commands have left here.
+
+        Parameters
+        ----------
+        experiment : Experiment
+        records : sequence of Record
+            What became of the cells of this command.
+        command : str
+            The command itself.
+        n_missing : int, default=0
+            Cells of this command that were not run, since it was stopped.
+
+        Returns
+        -------
+        written : Written
+        """
+        mine = {record.cell.key for record in records}
+        there = [r for r in Store(self.cells).records(experiment.name) if r.cell.key not in mine]
+        others = comparable(records, there)
+        n_left_out = len(there) - len(others)
+        every = [*records, *others]
+        results = results_frame(every)
         self._write_results(results)
-        self._write_failures(failures_frame(records))
+        self._write_failures(failures_frame(every))
+        # Commands of which something was left out would not give what is here.
+        before = self._commands(experiment) if others and not n_left_out else []
         run = {
             "experiment": experiment.name,
-            "command": command,
+            "commands": list(dict.fromkeys([*before, command])),
             "environment": environment(),
-            "cells": len(records),
-            "failed": sum(record.failed for record in records),
+            "cells": len(every),
+            "failed": sum(record.failed for record in every),
+            "missing": n_missing,
+            "complete": n_missing == 0,
         }
         self._text("run.json", json.dumps(run, indent=1) + "\n")
         tables = experiment.tables(results) if len(results) else []
@@ -146,15 +211,23 @@ class Folder:
             self._replace_folder(
                 "figures", {f"{name}.png": png(figure) for name, figure in figures.items()}
             )
-        return tables, draws
+        return Written(tables, draws, len(others), n_left_out)
+
+    def _commands(self, experiment: Experiment) -> list[str]:
+        """Commands that have written here before."""
+        try:
+            run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            return list(run["commands"]) if run["experiment"] == experiment.name else []
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
 
     def read(self) -> tuple[dict[str, Any], pd.DataFrame]:
         """What was run, and its results with their times."""
         try:
             run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-            text = dict.fromkeys(("base", "setting"), str)
+            text = dict.fromkeys(_TEXT, str)
             results, timings = (
-                pd.read_csv(self.path / name, dtype=text, keep_default_na=True)
+                pd.read_csv(self.path / name, dtype=text, float_precision="round_trip")
                 for name in ("results.csv", "timings.csv")
             )
         except FileNotFoundError as error:
@@ -162,13 +235,18 @@ class Folder:
                 f"{self.path} has no results ({Path(error.filename).name} is missing); name a "
                 "folder that `randsub reproduce` has written."
             ) from error
+        if not {"params", "commands"} <= {*results, *run}:
+            raise ValueError(
+                f"{self.path} was written by an earlier version of randsub: run its command again, "
+                "finished cells are kept."
+            )
         frame = results.assign(seconds=timings["seconds"])
-        return run, _whole_numbers(frame.fillna({"base": "", "setting": ""}))
+        return run, _whole_numbers(frame.fillna(dict.fromkeys(_TEXT, "")))
 
     def _write_results(self, results: pd.DataFrame) -> None:
         frame = results.drop(columns="seconds")
         self._text("results.csv", frame.to_csv(index=False, lineterminator="\n"))
-        timings = results[[*_WHO, "seconds"]]
+        timings = results[[*WHO, "seconds"]]
         self._text("timings.csv", timings.to_csv(index=False, lineterminator="\n"))
         if importlib.util.find_spec("pyarrow") is not None:
             write_atomically(self.path / "results.parquet", frame.to_parquet(index=False))

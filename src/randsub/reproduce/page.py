@@ -1,8 +1,9 @@
-"""A page of what was reproduced: hand-written words in ``page.md``, tables from result files.
+"""A page of what was reproduced: words of a template, tables from result files.
 
-In the template, ``{{ runs }}`` becomes the list of what was run, ``{{ agreement }}`` the summary of
-where we agree with the paper, ``{{ missing }}`` the paper's tables that our copy lacks, and
-``{{ NAME }}`` the tables and figures of the experiment of that name.
+The template is ``page.md`` beside this file, which explains nothing, or one of the user's. In it,
+``{{ runs }}`` becomes the list of what was run, ``{{ agreement }}`` the summary of where we agree
+with the paper, ``{{ missing }}`` the paper's tables that our copy lacks, and ``{{ NAME }}`` the
+tables and figures of the experiment of that name.
 """
 
 import importlib.util
@@ -16,18 +17,24 @@ import pandas as pd
 
 from randsub.reproduce import published
 from randsub.reproduce.cells import FIRST_SEED, label
+from randsub.reproduce.comparable import MANNER, check_comparable
 from randsub.reproduce.comparison import MEASURES
 from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.figures import png
-from randsub.reproduce.outputs import Folder
+from randsub.reproduce.outputs import NUMBERS, Folder
 from randsub.reproduce.store import write_atomically
 from randsub.reproduce.tables import Table, plain
 
 _MARK = re.compile(r"\{\{ (\w+) \}\}")
-_KEYS = ["experiment", "problem", "method", "base", "setting", "replicate"]
 
 
-def write_page(folders: Sequence[Path], output: Path, *, figures: bool = True) -> None:
+def write_page(
+    folders: Sequence[Path],
+    output: Path,
+    *,
+    figures: bool = True,
+    template: Path | None = None,
+) -> None:
     """Write the page of the results in some folders.
 
     Parameters
@@ -39,7 +46,10 @@ def write_page(folders: Sequence[Path], output: Path, *, figures: bool = True) -
         The page, markdown. Figures go into a folder of its name beside it.
     figures : bool, default=True
         Whether to draw figures; needs matplotlib.
+    template : Path, default=None
+        The words around the tables; by default those that come with randsub.
     """
+    words = _template(template)
     runs: list[dict[str, Any]] = []
     results: dict[str, list[pd.DataFrame]] = {}
     for folder in folders:
@@ -63,8 +73,18 @@ def write_page(folders: Sequence[Path], output: Path, *, figures: bool = True) -
         ),
         **{name: _section(tables.get(name, []), images.get(name, [])) for name in EXPERIMENTS},
     }
-    template = files("randsub.reproduce").joinpath("page.md").read_text(encoding="utf-8")
-    write_atomically(output, fill(template, parts).encode())
+    write_atomically(output, fill(words, parts).encode())
+
+
+def _template(path: Path | None) -> str:
+    if path is None:
+        return files("randsub.reproduce").joinpath("page.md").read_text(encoding="utf-8")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"--template={path} cannot be read ({error}); name a markdown file, or leave it out."
+        ) from error
 
 
 def fill(template: str, parts: Mapping[str, str]) -> str:
@@ -72,17 +92,19 @@ def fill(template: str, parts: Mapping[str, str]) -> str:
     marks = set(_MARK.findall(template))
     if marks != set(parts):
         odd = ", ".join(sorted(marks ^ set(parts)))
-        raise ValueError(f"page.md and the parts of the page do not fit together: {odd}.")
+        raise ValueError(f"The template and the parts of the page do not fit together: {odd}.")
     return _MARK.sub(lambda mark: parts[mark[1]].rstrip("\n"), template)
 
 
 def merge(frames: Sequence[pd.DataFrame], name: str) -> pd.DataFrame:
     """Results of several runs of one experiment; the times of a cell are those of the first."""
     frame = pd.concat(frames, ignore_index=True)
-    conditions = [column for column in frame if str(column).startswith("n_")]
+    check_comparable(frame, name)
+    # Who a cell is, and its conditions.
+    keys = [column for column in frame if column not in {*MANNER, *NUMBERS, "seconds"}]
     numbers = frame.drop(columns="seconds").drop_duplicates()
-    if numbers.duplicated([*_KEYS, *conditions]).any():
-        twice = numbers[numbers.duplicated([*_KEYS, *conditions])].iloc[0]
+    if numbers.duplicated(keys).any():
+        twice = numbers[numbers.duplicated(keys)].iloc[0]
         raise ValueError(
             f"Two folders have different results for one cell of {name!r}: {twice['problem']} "
             f"#{twice['replicate']}, {label(twice['method'], twice['base'], twice['setting'])}; "
@@ -93,10 +115,11 @@ def merge(frames: Sequence[pd.DataFrame], name: str) -> pd.DataFrame:
 
 def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
     lines = [
-        "| command | cells | failed | versions |",
-        "|---|---|---|---|",
+        "| command | cells | failed | not run | versions |",
+        "|---|---|---|---|---|",
         *(
-            f"| `{run['command']}` | {run['cells']} | {run['failed']} | "
+            f"| {', '.join(f'`{command}`' for command in run['commands'])} | {run['cells']} | "
+            f"{run['failed']} | {run['missing']} | "
             + ", ".join(f"{name} {version}" for name, version in run["environment"].items())
             + " |"
             for run in runs
@@ -109,19 +132,18 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def agreement(tables: Mapping[str, Sequence[Table]]) -> str:
     """How many cells agree with the paper, and which do not."""
-    lines = ["| experiment | table | setting | agrees | better | worse | differs |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    words = ("agrees", "better", "worse", "differs")
+    lines = [f"| experiment | table | setting | {' | '.join(words)} | too few to judge |"]
+    lines.append("|---" * (4 + len(words)) + "|")
     apart: list[str] = []
     for name, several in tables.items():
         for table in several:
             if "verdict" not in table.frame:
                 continue
-            judged = table.frame[table.frame["verdict"] != ""]
+            judged = table.frame[table.frame["paper_mean"].notna()]
             for setting, rows in judged.groupby("setting", sort=False):
                 counts = rows["verdict"].value_counts()
-                cells = [
-                    str(counts.get(word, 0)) for word in ("agrees", "better", "worse", "differs")
-                ]
+                cells = [str(counts.get(word, 0)) for word in (*words, "")]
                 line = [name, table.name, str(setting) or "(no setting)", *cells]
                 lines.append(f"| {' | '.join(line)} |")
             outside = judged[judged["verdict"].isin(["worse", "differs"])]

@@ -1,5 +1,7 @@
 """One line about how far it is: cells done, time spent, time left, what is running."""
 
+import io
+import shutil
 import sys
 import threading
 import time
@@ -113,8 +115,7 @@ class Progress:
         """Leave the line as it is."""
         with self._lock:
             if self._rewrites and self._width:
-                self._stream.write("\n")
-                self._stream.flush()
+                self._write("\n")
             self._width = 0
 
     def seconds_left(self) -> float | None:
@@ -135,7 +136,9 @@ class Progress:
         ]
         if self._rewrites or last is None:
             if self._running:
-                words.append("now " + "; ".join(map(str, self._running.values())))
+                # Those before the last were finished by now, and wait for being counted.
+                running = list(self._running.values())[-self._n_jobs :]
+                words.append("now " + "; ".join(map(str, running)))
         else:
             words.append(f"done {last}")
         return ", ".join(words[:3]) + "".join(f": {word}" for word in words[3:])
@@ -145,14 +148,21 @@ class Progress:
         if not self._rewrites:
             self._print(text)
             return
-        shown = text[:119]
-        self._stream.write("\r" + shown.ljust(self._width))
-        self._stream.flush()
+        # A line that wraps could not be rewritten.
+        shown = text[: shutil.get_terminal_size().columns - 1]
+        self._write("\r" + shown.ljust(self._width))
         self._width = len(shown)
 
     def _print(self, text: str) -> None:
         if self._rewrites and self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
+            self._write("\r" + " " * self._width + "\r")
             self._width = 0
-        self._stream.write(text + "\n")
-        self._stream.flush()
+        self._write(text + "\n")
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except BrokenPipeError:
+            # Whoever was listening has gone; that is no reason to stop.
+            self._stream = io.StringIO()

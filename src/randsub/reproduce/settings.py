@@ -3,9 +3,23 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+# All of them: another default of the constructor must not change what "paper" means.
 PAPER: Final[Mapping[str, Any]] = {
     "n_estimators": 100,
     "alpha_init": 0.05,
+    "distribution": "auto",
+    "feature_groups": None,
+    "loss": "auto",
+    "objective": "ensemble",
+    "penalty": None,
+    "standardize": True,
+    "engine": "auto",
+    "max_samples": None,
+    # Not used where there are validation samples, one generation, no revival, no early stop.
+    "validation_fraction": 0.2,
+    "n_generations": 10,
+    "revival_level": 0.02,
+    "tol": 1e-4,
     "max_iter": 3000,
     "learning_rate": 1e-3,
     "n_batches": 10,

@@ -9,28 +9,36 @@ import numpy as np
 import pandas as pd
 
 
-def data_folder(data: Path | None, experiment: str) -> Path:
-    """The folder of the data sets; an error that says what to do where there is none."""
+def data_folder(data: Path | None, experiment: str, origin: str) -> Path:
+    """The folder of the data sets; an error that says what to do where there is none.
+
+    ``origin`` says where the data can be had.
+    """
     if data is None:
         raise ValueError(
-            f"The experiment {experiment!r} reads data sets: name their folder with --data."
+            f"The experiment {experiment!r} reads data sets: name their folder with --data. "
+            f"{origin}"
         )
     if not data.is_dir():
         raise FileNotFoundError(
-            f"--data={data} is not a folder; name one that holds the data sets."
+            f"--data={data} is not a folder; name one that holds the data sets. {origin}"
         )
     return data
 
 
-def choose(wanted: Sequence[str], available: Sequence[str], home: Path) -> list[str]:
-    """The datasets asked for, or all; an error where there are none of that name."""
-    unknown = [name for name in wanted if name not in available]
-    if unknown or not available:
-        there = ", ".join(available) or "none"
+def choose(
+    wanted: Sequence[str], available: Sequence[str], home: Path | str, origin: str
+) -> list[str]:
+    """The names asked for, or all; an error where there are none of that name."""
+    names = list(dict.fromkeys(available))
+    if not names:
+        raise ValueError(f"Found no dataset at all in {home}. {origin}")
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
         raise ValueError(
-            f"Found no dataset {', '.join(unknown) or 'at all'} in {home}; there are: {there}."
+            f"Found no dataset {', '.join(unknown)} in {home}; there are: {', '.join(names)}."
         )
-    return list(wanted or available)
+    return list(wanted or names)
 
 
 def fingerprint(dataset: Any) -> str:

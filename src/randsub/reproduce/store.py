@@ -6,7 +6,8 @@ whole cell or nothing. What cannot be read, or belongs to another cell, counts a
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,20 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return record if record.failed or record.row else None
+
+    def records(self, experiment: str) -> Iterator[Record]:
+        """What became of every cell of an experiment that is there, by name of the file.
+
+        Cells of other versions are passed over: they are not what would be computed today.
+        """
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                content = json.loads(path.read_text(encoding="utf-8"))["cell"]
+                cell = Cell(**{field.name: content[field.name] for field in fields(Cell)})
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            if cell.experiment != experiment or self.path(cell) != path:
+                continue
+            record = self.read(cell)
+            if record is not None:
+                yield record

@@ -16,6 +16,8 @@ from randsub.reproduce.tables import rows_of
 HIGHER_IS_BETTER: Final = {"score": True, "aupr": True, "normalised score": True}
 # Published means have two digits.
 ROUNDING: Final = 0.005
+# The deviation of fewer values says too little for a verdict.
+FEWEST: Final = 5
 
 
 def summarise(results: pd.DataFrame, by: Sequence[str], measures: Sequence[str]) -> pd.DataFrame:
@@ -68,7 +70,8 @@ def beside_paper(summary: pd.DataFrame, experiment: str) -> pd.DataFrame:
     compared : DataFrame
         With ``paper_mean``, ``paper_sd``, ``paper_n``, ``difference`` (ours minus theirs),
         ``standard_errors`` (the difference in units of its standard error) and ``verdict``; empty
-        where the paper, or our copy of it, has no figure.
+        where the paper, or our copy of it, has no figure, and the verdict also where there are
+        fewer than ``FEWEST`` values of ours.
     """
     paper = published.figures(experiment).rename(
         columns={"mean": "paper_mean", "sd": "paper_sd", "n": "paper_n"}
@@ -87,7 +90,8 @@ def beside_paper(summary: pd.DataFrame, experiment: str) -> pd.DataFrame:
         for row in rows_of(compared)
     ]
     compared["verdict"] = [
-        verdict(row.measure, row.difference, row.standard_errors) for row in rows_of(compared)
+        verdict(row.measure, row.difference, row.standard_errors) if row.n >= FEWEST else ""
+        for row in rows_of(compared)
     ]
     return compared
 

@@ -9,10 +9,11 @@ import pytest
 
 import randsub.datasets
 from randsub.datasets import make_friedman, make_hypercube
+from randsub.reproduce.comparison import normalised_tables
 from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.experiments.ablation import FAMILIES, FEWER, VARIANTS
 from randsub.reproduce.outputs import Folder, results_frame
-from randsub.reproduce.page import write_page
+from randsub.reproduce.page import merge, write_page
 from randsub.reproduce.runner import run_cells
 from randsub.reproduce.store import Record, Store
 
@@ -33,15 +34,15 @@ TABLES = {
     "simulated": {"comparison", "scores", "sizes", "models", "settings", "irrelevant", "time"},
     "timing": {"models", "time"},
     "ablation": {*FAMILIES, "time"},
-    "tabular": {"normalised", "scores", "sizes", "models", "time"},
-    "genomic": {"normalised", "scores", "sizes", "models", "time"},
+    "tabular": {"normalised-paper", "normalised-defaults", "scores", "sizes", "models", "time"},
+    "genomic": {"normalised-defaults", "scores", "sizes", "models", "time"},
 }
 FIGURES = {
     "simulated": {"boxes", "irrelevant-score", "irrelevant-aupr"},
     "timing": {"time-samples", "time-features"},
     "ablation": set(FAMILIES),
-    "tabular": {"normalised"},
-    "genomic": {"normalised"},
+    "tabular": {"normalised-paper", "normalised-defaults"},
+    "genomic": {"normalised-defaults"},
 }
 
 
@@ -51,9 +52,10 @@ class Loaders:
     def __init__(self):
         make = {"numbers": make_friedman, "classes": make_hypercube}
         self.data = {name: one(90, 3, random_state=0)[:2] for name, one in make.items()}
+        self.listed = [("numbers", "regression"), ("classes", "classification")]
 
     def list_tabular(self, home):
-        return [("numbers", "regression"), ("classes", "classification")]
+        return self.listed
 
     def load_tabular(self, name, home, task=None):
         X, y = self.data[name]
@@ -102,7 +104,7 @@ def run(name, options, folder):
     experiment = EXPERIMENTS[name]
     cells = experiment.cells(options)
     records = run_cells(experiment, cells, Store(folder.cells), data=options.data)
-    tables, _ = folder.write(experiment, records, f"randsub reproduce {name}")
+    tables = folder.write(experiment, records, f"randsub reproduce {name}").tables
     return cells, records, tables
 
 
@@ -148,7 +150,7 @@ def test_no_dataset_that_every_method_finished(options, tmp_path):
     # One benchmark, so that each of its datasets lacks a method.
     one = [replace(r, cell=replace(r.cell, conditions={"benchmark": "all"})) for r in records]
     folder = Folder(tmp_path / "out")
-    tables, _ = folder.write(experiment, one, "randsub")
+    tables = folder.write(experiment, one, "randsub").tables
     assert {table.name for table in tables} == {"scores", "sizes", "models", "time"}
     assert not list(folder.path.glob("figures/*"))
 
@@ -159,6 +161,81 @@ def test_same_name_other_data_is_another_cell(options, loaders):
     after = {cell.key for cell in EXPERIMENTS["tabular"].cells(options("tabular"))}
     # All cells of one of two datasets.
     assert len(before & after) == len(before) // 2
+
+
+def test_a_name_that_is_in_both_folders_is_two_datasets(options, loaders, tmp_path):
+    loaders.listed = [("classes", "classification"), ("classes", "regression")]
+    cells = EXPERIMENTS["tabular"].cells(options("tabular"))
+    tasks = ["tabular classification", "tabular regression"]
+    assert [one for one in tasks for cell in cells if cell.conditions["benchmark"] == one] == (
+        [tasks[0]] * (len(cells) // 2) + [tasks[1]] * (len(cells) // 2)
+    )
+    named = replace(options("tabular"), problems=("classes",))
+    assert [cell.key for cell in EXPERIMENTS["tabular"].cells(named)] == [c.key for c in cells]
+    # A page keeps them apart, with one score each.
+    scores = {tasks[0]: 0.9, tasks[1]: 0.3}
+    rows = [{"score": scores[c.conditions["benchmark"]], "seconds": 1.0} for c in cells]
+    folder = Folder(tmp_path / "out")
+    records = [Record(cell, row) for cell, row in zip(cells, rows, strict=True)]
+    folder.write(EXPERIMENTS["tabular"], records, "randsub")
+    frame = folder.read()[1]
+    assert len(merge([frame, frame], "tabular")) == len(cells)
+
+
+def test_each_setting_of_prs_is_normalised_with_the_others_alone():
+    """PRS under another setting moves neither the worst nor the best."""
+    who = [("single", "knn", "", 0.0), ("rf", "", "", 1.0)]
+    who += [("prs", "knn", "paper", 0.5), ("prs", "knn", "defaults", 2.0)]
+    results = pd.DataFrame(who, columns=["method", "base", "setting", "score"]).assign(
+        problem="a", replicate=0, benchmark="tabular regression"
+    )
+    paper, defaults = normalised_tables(results, "tabular")
+    assert list(paper.frame["mean"]) == [0.0, 1.0, 0.5]
+    assert list(defaults.frame["mean"]) == [0.0, 0.5, 1.0]
+    assert "3 methods" in paper.note
+    assert "single kNN; RF; PRS kNN, paper" in paper.note
+    assert paper.name == "normalised-paper"
+
+
+def test_ablation_keeps_numbers_of_irrelevant_features_apart():
+    ablation = EXPERIMENTS["ablation"]
+    tiny = replace(ablation.full, **{**OPTIONS["ablation"], "irrelevant": (20, 300)})
+    records = [
+        Record(cell, {"score": 0.5, "aupr": 0.5, "models": 1, "epochs": 1, "seconds": 1.0})
+        for cell in ablation.cells(tiny)
+    ]
+    results = results_frame(records)
+    tables = {table.name: table for table in ablation.tables(results)}
+    assert set(tables) == {*FAMILIES, "baseline-irrelevant", "time"}
+    for table in tables.values():
+        assert set(table.frame["n"]) == {1}
+    assert set(tables["thresholds"].frame["n_irrelevant"]) == {20, 300}
+    assert "n_irrelevant" not in tables["baseline"].frame
+    drawn = ablation.figures(results)
+    assert set(drawn) == {f"{family}-{n}" for family in FAMILIES for n in (20, 300)}
+
+
+def test_fetched_datasets(options, loaders, monkeypatch, tmp_path):
+    """The benchmark by name; the workers fetch it from the same place."""
+    asked = []
+
+    def fetch(name, task=None, data_home=None):
+        asked.append((name, task, data_home))
+        return loaders.load_tabular("classes", None, task)
+
+    monkeypatch.setattr(randsub.datasets, "fetch_tabular", fetch)
+    tabular = EXPERIMENTS["tabular"]
+    some = replace(options("tabular"), problems=("pol",), fetch=True, methods=("single",))
+    cells = tabular.cells(some)
+    assert {(cell.problem, cell.conditions["benchmark"]) for cell in cells} == {
+        ("pol", "tabular regression"),
+        ("pol", "tabular classification"),
+    }
+    last = [cell for cell in cells if "classification" in cell.conditions["benchmark"]][-1]
+    assert tabular.run(last, tmp_path)["score"] > 0.0
+    assert asked[-1] == ("pol", "classification", tmp_path)
+    with pytest.raises(ValueError, match="no dataset nothing in the benchmark on OpenML"):
+        tabular.cells(replace(some, problems=("nothing",)))
 
 
 def test_unknown_dataset(options):

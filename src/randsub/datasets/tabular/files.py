@@ -27,7 +27,7 @@ from randsub.datasets.tabular.dataset import (
 from randsub.exceptions import DatasetFormatError, DatasetNotFoundError
 
 _TASK_OF_FOLDER = {"tabular_reg": "regression", "tabular_clf": "classification"}
-_SOURCE = Source(
+SOURCE = Source(
     what="the tabular data sets",
     folders=tuple(_TASK_OF_FOLDER),
     origin=(
@@ -130,12 +130,12 @@ def load_tabular(name: str, data_home: Folder, task: str | None = None) -> Tabul
     fetch_tabular : Downloads data sets of the benchmark.
     sample_tabular : Training, validation and test samples.
     """
-    paths = _SOURCE.find(data_home, [name + suffix for suffix in _SUFFIXES])
-    known = {path: _TASK_OF_FOLDER.get(path.parent.name) for path in paths}
+    paths = SOURCE.find(data_home, [name + suffix for suffix in _SUFFIXES])
+    known = {path: _TASK_OF_FOLDER.get(path.absolute().parent.name) for path in paths}
     fitting = [path for path in paths if task is None or known[path] in (task, None)]
     if not fitting:
         raise DatasetNotFoundError(
-            f"{paths[0]} is there, but no {task} of the name {name!r}. {_SOURCE.origin}"
+            f"{paths[0]} is there, but no {task} of the name {name!r}. {SOURCE.origin}"
         )
     if len({known[path] for path in fitting}) > 1 and task is None:
         raise ValueError(
@@ -167,8 +167,7 @@ def list_tabular(data_home: Folder) -> list[TabularName]:
         folders is not listed, since its kind is not known.
     """
     found = {
-        TabularName(path.stem, _TASK_OF_FOLDER[path.parent.name])
-        for path in _SOURCE.list(data_home, _SUFFIXES)
-        if path.parent.name in _TASK_OF_FOLDER
+        TabularName(path.stem, _TASK_OF_FOLDER[path.absolute().parent.name])
+        for path in SOURCE.list(data_home, _SUFFIXES, anywhere=False)
     }
     return sorted(found, key=lambda entry: (entry.task, entry.name))

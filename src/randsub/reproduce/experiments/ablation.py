@@ -15,6 +15,7 @@ from randsub.reproduce.comparison import (
     OURS,
     PROBLEM,
     WHO,
+    condition_columns,
     plain_table,
     table_beside_paper,
 )
@@ -135,29 +136,36 @@ class Ablation(Experiment):
 
     def tables(self, results: pd.DataFrame) -> list[Table]:
         """One for each question; that of the baseline stands beside the paper's."""
+        by = _several(results)
         tables = []
         for family, settings in FAMILIES.items():
             rows = results[results["setting"].isin(settings)]
             if set(rows["setting"]) <= {"paper"}:
                 continue
             order = rows["setting"].map({name: i for i, name in enumerate(settings)})
-            rows = rows.assign(_order=order).sort_values(["problem", "base", "_order", "replicate"])
-            tables.append(self._table(family, rows))
-        tables.append(plain_table("time", "Seconds, on one thread", results, ["seconds"]))
+            rows = rows.assign(_order=order).sort_values(
+                ["problem", *by, "base", "_order", "replicate"]
+            )
+            as_paper = rows[rows["n_irrelevant"] == N_IRRELEVANT]
+            if family != "baseline" or not len(as_paper):
+                tables.append(self._table(family, rows, by))
+                continue
+            tables.append(self._beside_paper(as_paper))
+            if by:
+                tables.append(replace(self._table(family, rows, by), name="baseline-irrelevant"))
+        tables.append(plain_table("time", "Seconds, on one thread", results, ["seconds"], by))
         return tables
 
-    def _table(self, family: str, rows: pd.DataFrame) -> Table:
-        if family == "baseline":
-            title = "With and without the baseline, beside the paper (tab:sim_PRS_vs_PRS_noVR)"
-            as_paper = rows[rows["n_irrelevant"] == N_IRRELEVANT]
-            if len(as_paper):
-                return table_beside_paper(
-                    family, title, as_paper, ["score", "aupr", "size"], self.name
-                )
-        frame = summarise(rows, ["problem", *WHO], ["score", "aupr", "models", "epochs"])
-        columns = {**PROBLEM, **METHOD, **MEASURE, **OURS}
+    def _beside_paper(self, rows: pd.DataFrame) -> Table:
+        title = "With and without the baseline, beside the paper (tab:sim_PRS_vs_PRS_noVR)"
+        return table_beside_paper("baseline", title, rows, ["score", "aupr", "size"], self.name)
+
+    @staticmethod
+    def _table(family: str, rows: pd.DataFrame, by: list[str]) -> Table:
+        frame = summarise(rows, ["problem", *by, *WHO], ["score", "aupr", "models", "epochs"])
+        columns = {**PROBLEM, **condition_columns(by), **METHOD, **MEASURE, **OURS}
         if family == "thresholds":
-            said = published.remarks(self.name)
+            said = published.remarks(Ablation.name)
             frame["paper_says"] = frame["setting"].map(said).fillna("")
             columns["the paper says (SVM)"] = lambda row: row.paper_says
         return Table(family, TITLES.get(family, "With and without the baseline"), frame, columns)
@@ -167,8 +175,15 @@ class Ablation(Experiment):
         from randsub.reproduce.figures import variants
 
         measures = {"score": "R2 or accuracy", "aupr": "AUPR", "models": "models trained"}
-        return {
-            family: variants(results, settings, measures)
-            for family, settings in FAMILIES.items()
-            if not set(results["setting"]) & set(settings) <= {"paper"}
-        }
+        figures = {}
+        for n_irrelevant, rows in results.groupby("n_irrelevant"):
+            for family, settings in FAMILIES.items():
+                if not set(rows["setting"]) & set(settings) <= {"paper"}:
+                    name = f"{family}-{n_irrelevant}" if _several(results) else family
+                    figures[name] = variants(rows, settings, measures)
+        return figures
+
+
+def _several(results: pd.DataFrame) -> list[str]:
+    """The number of irrelevant features as a further column, where there are several."""
+    return ["n_irrelevant"] if results["n_irrelevant"].nunique() > 1 else []

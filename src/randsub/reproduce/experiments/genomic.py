@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import pandas as pd
 
 from randsub.reproduce.cells import BASE_LABELS, FIRST_SEED, METHOD_LABELS, Cell, Row
-from randsub.reproduce.comparison import normalised_table, real_tables
+from randsub.reproduce.comparison import normalised_tables, real_tables
 from randsub.reproduce.experiment import Experiment, Options
 from randsub.reproduce.grid import method_cells
 from randsub.reproduce.settings import SETTINGS
@@ -65,10 +65,11 @@ class Genomic(Experiment):
         """Fold by fold."""
         from randsub import datasets
 
-        home = data_folder(options.data, self.name)
+        origin = _origin()
+        home = data_folder(options.data, self.name, origin)
         prints = {
             name: fingerprint(datasets.load_genomic(name, home))
-            for name in choose(options.problems, datasets.list_genomic(home), home)
+            for name in choose(options.problems, datasets.list_genomic(home), home, origin)
         }
         return [
             cell
@@ -90,7 +91,8 @@ class Genomic(Experiment):
         from randsub import datasets
         from randsub.reproduce.methods import Problem, measure
 
-        dataset = datasets.load_genomic(cell.problem, data_folder(data, self.name))
+        home = data_folder(data, self.name, _origin())
+        dataset = datasets.load_genomic(cell.problem, home)
         repetition, fold = divmod(cell.replicate, N_FOLDS)
         folds = list(datasets.genomic_folds(dataset, random_state=FIRST_SEED + repetition))
         X, y = dataset.X, dataset.y
@@ -106,5 +108,11 @@ class Genomic(Experiment):
         """Normalised scores."""
         from randsub.reproduce.figures import normalised_bars
 
-        frame = normalised_table(results, self.name).frame
-        return {"normalised": normalised_bars(frame)} if len(frame) else {}
+        tables = normalised_tables(results, self.name)
+        return {table.name: normalised_bars(table.frame) for table in tables}
+
+
+def _origin() -> str:
+    from randsub.datasets.genomic import SOURCE
+
+    return f"They belong in a folder {SOURCE.folders[0]!r} in it. {SOURCE.origin}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 import pandas as pd
 
+from randsub.reproduce import published
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, Cell, Row
 from randsub.reproduce.comparison import MEASURES, plain_table, table_beside_paper
 from randsub.reproduce.experiment import Experiment, Options
@@ -32,7 +33,10 @@ TOLERANCE: Final = {"score": 0.01, "aupr": 0.03}
 
 
 def draw_problem(cell: Cell) -> "Problem":
-    """Training, validation and test samples of one dataset, drawn in this order from one seed."""
+    """Training, validation and test samples of one dataset, drawn in this order from one seed.
+
+    All are drawn at once, so another number of test samples gives other training samples too.
+    """
     from randsub import datasets
     from randsub.reproduce.methods import Problem, Task
 
@@ -125,6 +129,8 @@ class Simulated(Experiment):
         ranked = results[results["method"].isin(["rase", "prs", "rf", "gbdt"])]
         chosen = results[results["method"].isin(["rs", "rase", "prs"])]
         against = results[results["method"].isin(["rase", "prs"])]
+        said = published.remarks(self.name)
+        remark = f"The paper says: PRS has {said['paper']}, RaSE {said['rase']}."
         tables = [
             table_beside_paper(
                 "comparison",
@@ -141,7 +147,9 @@ class Simulated(Experiment):
                 ["size"],
                 self.name,
             ),
-            plain_table("models", "Base models trained", chosen, ["models", "epochs"]),
+            plain_table(
+                "models", "Base models trained", chosen, ["models", "epochs"], remark=remark
+            ),
         ]
         if "rase" in set(results["method"]):
             title = "PRS and RaSE (the paper's tab:sim_PRS_rase is missing in our copy)"

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pandas as pd
 
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, Cell, Row
-from randsub.reproduce.comparison import normalised_table, real_tables
+from randsub.reproduce.comparison import normalised_tables, real_tables
 from randsub.reproduce.experiment import Experiment, Options
 from randsub.reproduce.grid import method_cells
 from randsub.reproduce.settings import SETTINGS
@@ -18,9 +18,13 @@ from randsub.reproduce.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+BENCHMARK: Final = "tabular "
+# How the fingerprint of downloaded data begins.
+FETCHED: Final = "openml "
+
 
 class Tabular(Experiment):
-    """The tabular benchmark."""
+    """The tabular benchmark. A name may be that of a regression and of a classification."""
 
     name: ClassVar[str] = "tabular"
     summary: ClassVar[str] = "tabular datasets of a data folder, with every method"
@@ -34,6 +38,7 @@ class Tabular(Experiment):
         "rase_candidates",
         "rase_iterations",
         "data",
+        "fetch",
     )
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "bases": tuple(BASE_LABELS),
@@ -56,20 +61,31 @@ class Tabular(Experiment):
         """Resampling by resampling."""
         from randsub import datasets
 
-        home = data_folder(options.data, self.name)
-        tasks = dict(datasets.list_tabular(home))
-        about = {
-            name: (
-                {"benchmark": f"tabular {tasks[name]}"},
-                fingerprint(datasets.load_tabular(name, home, task=tasks[name])),
-            )
-            for name in choose(options.problems, list(tasks), home)
+        if options.fetch:
+            found = [(entry.name, entry.task) for entry in datasets.TABULAR_BENCHMARK]
+            place: Path | str = "the benchmark on OpenML"
+        else:
+            place = data_folder(options.data, self.name, _origin())
+            found = [(name, task) for name, task in datasets.list_tabular(place)]
+        chosen = choose(options.problems, [name for name, _ in found], place, _origin())
+        wanted = [(name, task) for one in chosen for name, task in found if name == one]
+        prints = {
+            (name, task): (FETCHED if options.fetch else "")
+            + fingerprint(_dataset(name, task, options.data, fetch=options.fetch))
+            for name, task in wanted
         }
         return [
             cell
             for replicate in range(options.replicates)
-            for name, (conditions, data) in about.items()
-            for cell in method_cells(self.name, name, replicate, options, conditions, data=data)
+            for (name, task), data in prints.items()
+            for cell in method_cells(
+                self.name,
+                name,
+                replicate,
+                options,
+                {"benchmark": f"{BENCHMARK}{task}"},
+                data=data,
+            )
         ]
 
     def run(self, cell: Cell, data: Path | None) -> Row:
@@ -77,8 +93,9 @@ class Tabular(Experiment):
         from randsub import datasets
         from randsub.reproduce.methods import Problem, measure
 
-        task = cell.conditions["benchmark"].removeprefix("tabular ")
-        dataset = datasets.load_tabular(cell.problem, data_folder(data, self.name), task=task)
+        task = cell.conditions["benchmark"].removeprefix(BENCHMARK)
+        fetch = cell.params["data"].startswith(FETCHED)
+        dataset = _dataset(cell.problem, task, data, fetch=fetch)
         drawn = datasets.sample_tabular(dataset, random_state=cell.seed)
         parts = [
             getattr(drawn, f"{kind}_{part}") for part in ("train", "val", "test") for kind in "Xy"
@@ -93,5 +110,19 @@ class Tabular(Experiment):
         """Normalised scores."""
         from randsub.reproduce.figures import normalised_bars
 
-        frame = normalised_table(results, self.name).frame
-        return {"normalised": normalised_bars(frame)} if len(frame) else {}
+        tables = normalised_tables(results, self.name)
+        return {table.name: normalised_bars(table.frame) for table in tables}
+
+
+def _origin() -> str:
+    from randsub.datasets.tabular.files import SOURCE
+
+    return f"{SOURCE.origin} --fetch does the former."
+
+
+def _dataset(name: str, task: str, data: Path | None, *, fetch: bool) -> Any:
+    from randsub import datasets
+
+    if fetch:
+        return datasets.fetch_tabular(name, task=task, data_home=data)
+    return datasets.load_tabular(name, data_folder(data, Tabular.name, _origin()), task=task)
