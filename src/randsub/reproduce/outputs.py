@@ -39,6 +39,11 @@ _RANKS: Final = {
     "setting": ["", "paper", "defaults"],
 }
 
+# Numbers are read as they were written; from version 3 on pandas does nothing else.
+_EXACT: dict[str, Any] = (
+    {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+)
+
 
 def results_frame(records: Sequence[Record]) -> pd.DataFrame:
     """One row a finished cell, in an order that depends on the cells alone.
@@ -227,7 +232,7 @@ class Folder:
             run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
             text = dict.fromkeys(_TEXT, str)
             results, timings = (
-                pd.read_csv(self.path / name, dtype=text, float_precision="round_trip")
+                pd.read_csv(self.path / name, dtype=text, **_EXACT)
                 for name in ("results.csv", "timings.csv")
             )
         except FileNotFoundError as error:

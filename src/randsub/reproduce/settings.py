@@ -34,8 +34,9 @@ PAPER: Final[Mapping[str, Any]] = {
 }
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": PAPER, "defaults": {}}
 
-# Where and how it runs; without influence on the result.
-_OF_THE_RUN = ("estimator", "n_jobs", "random_state", "verbose")
+# Where and how it runs, and how frames are read (all data here are arrays of numbers): without
+# influence on the result.
+_OF_THE_RUN = ("estimator", "n_jobs", "random_state", "verbose", "categorical_features")
 
 
 def prs_parameters(changes: Mapping[str, Any], epochs: int | None = None) -> dict[str, Any]:
