@@ -174,11 +174,11 @@ def _set_ticks(ax: Any, ticks: Sequence[int], *, logarithmic: bool) -> None:
     ax.tick_params(labelsize=8)
 
 
-def legend(figure: "Figure", ax: Any) -> None:
+def legend(figure: "Figure", ax: Any, most: int = 5) -> None:
     """One for the whole figure, of what one of its panels shows."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(5, len(labels)), frameon=False
+        handles, labels, loc="outside lower center", ncols=min(most, len(labels)), frameon=False
     )
 
 

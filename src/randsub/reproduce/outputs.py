@@ -290,7 +290,12 @@ class Folder:
             if name not in results:
                 (self.path / f"{name}.csv").unlink(missing_ok=True)
                 continue
-            frame = pd.DataFrame(results[name].tolist())
+            vectors = results[name].tolist()
+            # Rows without a vector are empty lines.
+            padded = np.full((len(vectors), max(map(len, vectors))), np.nan)
+            for row, vector in zip(padded, vectors, strict=True):
+                row[: len(vector)] = vector
+            frame = pd.DataFrame(padded)
             self._text(f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
     def _read_vectors(self) -> dict[str, list[tuple[float, ...]]]:
@@ -298,7 +303,6 @@ class Folder:
         return {
             name: [
                 tuple(row[~np.isnan(row)].tolist())
-                # A row without a vector is an empty line.
                 for row in pd.read_csv(path, skip_blank_lines=False, **_EXACT).to_numpy(float)
             ]
             for name in VECTORS

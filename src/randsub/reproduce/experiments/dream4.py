@@ -264,7 +264,7 @@ def best_table(rows: pd.DataFrame) -> Table | None:
 
 def _path_table(path: pd.DataFrame) -> Table:
     """What happens along the path, for every coefficient."""
-    measures = ["aupr", "auroc", "size", "validation_loss", "standard_error", "seconds"]
+    measures = ["aupr", "auroc", "size", "validation_loss", "standard_error"]
     title = "PRS along the path of coefficients lam"
     ordered = path.sort_values(["problem", "base", "setting", "lam"], kind="stable")
     return wide_table("path", title, ordered, ["problem", *WHO, "lam"], measures)

@@ -183,7 +183,7 @@ class Mnist(Experiment):
         prs = results[results["method"] == "prs"]
         prs = prs.sort_values([*_DATA, "base", "setting", *COEFFICIENTS], kind="stable")
         by = [*_several(prs, *_DATA), *WHO, *COEFFICIENTS]
-        measures = ["score", "validation_score", "validation_loss", "size", "seconds"]
+        measures = ["score", "validation_score", "validation_loss", "size"]
         return wide_table("grid", "PRS under every pair of coefficients", prs, by, measures)
 
     def figures(self, results: pd.DataFrame) -> dict[str, "Figure"]:
