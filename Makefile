@@ -10,7 +10,7 @@ OUT ?= demo-output
 BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 
-.PHONY: demo test lint format bench paper clean help
+.PHONY: demo test test-anndata lint format bench paper clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -50,6 +50,13 @@ format: $(VENV)/.linted
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto
 
+#   make test-anndata  the tests with AnnData itself, which holds pandas back, in a place of its own
+test-anndata:
+	$(PYTHON) -m venv .venv-anndata
+	.venv-anndata/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-anndata/bin/python -m pip install --quiet --editable ".[anndata]" --group test
+	.venv-anndata/bin/python -m pytest tests/network -k "annotated or anndata"
+
 #   make bench  what PRS costs: a step, the engines, their floors, a paper-scale run, wide data
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/step.py
@@ -66,4 +73,4 @@ paper: $(VENV)/.installed
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) $(OUT) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-anndata $(OUT) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -7,6 +7,9 @@ has the same. For images of 28 x 28 pixels::
     model = PRSClassifier(penalty=FusedLasso.grid(1e-3, 28, 28))
     model.fit(images_to_columns(images), labels)
     alpha_image(model, (28, 28))
+
+A model knows columns and not images, so that the shape is given to :func:`alpha_image` instead of
+being an attribute of the model.
 """
 
 from collections.abc import Sequence

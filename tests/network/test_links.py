@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from randsub.network import InferredNetwork
+from randsub.network import InferredNetwork, infer_network
 from randsub.network.links import GRAPHML
 
 ALPHA = np.array([[0.0, 0.5, 0.2, 0.0], [0.5, 0.0, 0.7, 0.2]])
@@ -36,7 +36,7 @@ def test_links_are_sorted_and_ties_broken_by_name(network):
 
 
 def test_a_negative_number_of_links(network):
-    with pytest.raises(ValueError, match="n must be a number of links, or None for all, got -1"):
+    with pytest.raises(ValueError, match="whole number from 0, or None for all, got -1"):
         network.links(-1)
 
 
@@ -89,3 +89,13 @@ def test_without_networkx_the_error_names_the_extra():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ImportError: to_networkx needs networkx: pip install randsub[graph]" in done.stderr
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, "all", True])
+def test_a_number_of_links_is_refused_before_any_work(n, monkeypatch):
+    def fit(*args, **kwargs):
+        raise AssertionError("the fit has begun")
+
+    monkeypatch.setattr("randsub.network.infer.PRSNetwork.fit", fit)
+    with pytest.raises(ValueError, match=r"whole number from 0, or None for all, got"):
+        infer_network(np.eye(3), n_links=n)

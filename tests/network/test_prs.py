@@ -1,5 +1,8 @@
 """PRSNetwork: what is learned, and what it must not depend on."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,7 +22,7 @@ from randsub.exceptions import InterruptedFitWarning
 from randsub.network import PRSNetwork, infer_network, score_network, solving
 from randsub.network import prs as prs_module
 from randsub.network.preparing import prepare
-from randsub.network.solving import Solution, choose
+from randsub.network.solving import Solution, choose, path_table
 
 QUICK = {"n_estimators": 30, "max_iter": 24, "n_batches": 3, "random_state": 0}
 PATH = {"lam": "path", "lams": (0.004, 0.0, 0.02)}
@@ -163,8 +166,20 @@ def test_all_inputs_give_the_same_links():
     assert_same_links(expected, fitted(X, regulators=np.arange(15) < 7, lam=0.004))
 
 
+class StandIn:
+    """The part of AnnData that is read; the library itself holds pandas back."""
+
+    isbacked = False
+
+    def __init__(self, X, var, layers=None):
+        self.X, self.var_names, self.layers = X, var.index, layers or {}
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_an_annotated_matrix_gives_the_same_links():
+@pytest.mark.parametrize("kind", ["stand-in", "anndata"])
+def test_an_annotated_matrix_gives_the_same_links(kind, monkeypatch):
+    if kind == "stand-in":
+        monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(AnnData=StandIn))
     anndata = pytest.importorskip("anndata")
     X = np.where(TRUTH.expression > 0.0, TRUTH.expression, 0.0)
     expected = fitted(X, lam=0.0)
@@ -266,17 +281,37 @@ def solution(lam, errors):
 
 
 def test_the_choice_on_the_path():
-    path = [
+    solutions = [
         solution(0.0, [1.0, 2.0, 3.0]),
         solution(0.1, [0.9, 1.9, 2.9]),
         solution(0.2, [1.4, 2.4, 3.4]),
         solution(0.3, [1.5, 2.5, 3.5]),
     ]
     # The lowest is 1.9 with a standard error of 1 / sqrt(3) = 0.577.
-    assert path[1].standard_error == pytest.approx(3**-0.5)
-    assert choose(path, "lowest").lam == 0.1
-    assert choose(path, "one_se").lam == 0.2
+    assert solutions[1].standard_error == pytest.approx(3**-0.5)
+    path = path_table(solutions)
+    assert path["lam"][choose(path, "lowest")] == 0.1
+    assert path["lam"][choose(path, "one_se")] == 0.2
     assert solution(0.0, [1.0]).standard_error == 0.0
+
+
+def test_the_path_keeps_the_links_of_every_coefficient():
+    model = fitted(**PATH)
+    assert model.path_link_weights_.shape == (len(model.path_), 7, 15)
+    np.testing.assert_allclose(model.path_expected_sizes_.mean(axis=1), model.path_["mean_size"])
+    chosen = model.network_at(model.lam_)
+    pd.testing.assert_frame_equal(chosen.links(), model.links())
+    np.testing.assert_array_equal(chosen.expected_sizes, model.expected_sizes_)
+    assert chosen.n_models_trained < model.n_models_trained_
+    # A path that ends earlier has the same links as far as it goes.
+    shorter = fitted(lam="path", lams=(0.0, 0.004))
+    for lam in (0.0, 0.004):
+        pd.testing.assert_frame_equal(
+            shorter.network_at(lam).links(), model.network_at(lam).links(), check_exact=True
+        )
+    assert (model.network_at(0.0).alpha != model.network_at(0.02).alpha).any()
+    with pytest.raises(ValueError, match=r"lam=0.7 was not tried; the path has 0"):
+        model.network_at(0.7)
 
 
 def test_one_value_is_no_path():

@@ -162,13 +162,13 @@ def test_nothing_is_compiled_in_the_time_that_is_taken(method, classification, m
     monkeypatch.setitem(kinds, "classification", Watched)
     clock = SimpleNamespace(perf_counter=lambda: calls.append("clock") or 0.0)
     monkeypatch.setattr(methods, "time", clock)
-    methods._compile.cache_clear()
+    methods.compile_engines.cache_clear()
     small = {"n_estimators": 4, **({"n_candidates": 2, "max_iter": 1} if method == "rase" else {})}
     params = prs_parameters(SMALL, 2) if method == "prs" else small
     try:
         measure(cell(method, "knn", **params), classification)
     finally:
-        methods._compile.cache_clear()
+        methods.compile_engines.cache_clear()
     before = calls.index("clock")
     assert calls == ["fit"] * before + ["clock", "fit", "clock"]
     assert before >= 1

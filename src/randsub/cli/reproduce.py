@@ -1,6 +1,7 @@
 """``randsub reproduce``: run an experiment of the paper, or write the page of several runs."""
 
 import argparse
+import math
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,16 @@ def _whole(least: int) -> Any:
         return value
 
     return number
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
 
 
 _NAMES: Final = {"nargs": "+", "metavar": "NAME"}
@@ -63,6 +74,27 @@ _FLAGS: Final[Mapping[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
             "metavar": "N",
             "help": "test samples; another number draws other training samples too",
         },
+    ),
+    "noise": (
+        ("--noise",),
+        {
+            "type": _number,
+            "metavar": "SD",
+            "help": "standard deviation of the noise on the images, whose ink is 1",
+        },
+    ),
+    "coefficients": (
+        ("--coefficients",),
+        {
+            "type": _number,
+            "nargs": "+",
+            "metavar": "LAMBDA",
+            "help": "coefficients of each kind of penalty",
+        },
+    ),
+    "trees": (
+        ("--trees",),
+        {"type": _whole(1), "metavar": "N", "help": "trees of each forest of GENIE3"},
     ),
     "rase_candidates": (
         ("--rase-candidates",),

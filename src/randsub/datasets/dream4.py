@@ -23,7 +23,7 @@ from randsub.datasets.folder import (
 from randsub.datasets.parameters import FOLDER, Folder, validated
 from randsub.exceptions import DatasetFormatError
 
-_SOURCE = Source(
+SOURCE = Source(
     what="the DREAM4 networks",
     folders=("dream4",),
     origin=(
@@ -167,8 +167,8 @@ def load_dream4(network: int, data_home: Folder, size: int = 100) -> Dream4Netwo
         f"dream4_size{size}_net{network}.npz",
         f"{text}_multifactorial.tsv",
     ]
-    path = _SOURCE.find(data_home, names)[0]
+    path = SOURCE.find(data_home, names)[0]
     if path.suffix == ".npz":
         return _read_npz(path, size)
-    gold_path = _SOURCE.find(data_home, [f"{text}_goldstandard.tsv"])[0]
+    gold_path = SOURCE.find(data_home, [f"{text}_goldstandard.tsv"])[0]
     return _read_challenge(path, gold_path, size)

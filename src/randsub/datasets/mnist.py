@@ -22,7 +22,7 @@ from randsub.datasets.split import Split
 from randsub.exceptions import DatasetFormatError, DatasetNotFoundError
 
 _SIDE = 28
-_SOURCE = Source(
+SOURCE = Source(
     what="the MNIST digits",
     folders=("mnist",),
     origin=(
@@ -128,7 +128,7 @@ def _read_originals(data_home: Folder) -> _Images:
     parts = []
     for part in ("train", "t10k"):
         images, labels = (
-            _SOURCE.find(data_home, [stem, f"{stem}.gz"])[0]
+            SOURCE.find(data_home, [stem, f"{stem}.gz"])[0]
             for stem in (f"{part}-images-idx3-ubyte", f"{part}-labels-idx1-ubyte")
         )
         parts.append((_read_idx(images), _read_idx(labels)))
@@ -139,14 +139,14 @@ def _read_images(data_home: Folder, digits: Sequence[int]) -> _Images:
     name = "".join(map(str, sorted(digits)))
     first = "train-images-idx3-ubyte"
     archives = ["mnist.npz", f"mnist{name}.npz", f"mnist{name}_clean.npz"]
-    found = _SOURCE.find(data_home, [*archives, first, f"{first}.gz"])[0]
+    found = SOURCE.find(data_home, [*archives, first, f"{first}.gz"])[0]
     images = _read_npz(found) if found.suffix == ".npz" else _read_originals(data_home)
     for digit in digits:
         for part, rows in (("training", ~images.is_test), ("test", images.is_test)):
             if np.count_nonzero(images.digits[rows] == digit) < 2:
                 raise DatasetNotFoundError(
                     f"{found} has fewer than two {part} images of the digit {digit}; it holds the "
-                    f"digits {np.unique(images.digits).tolist()}. {_SOURCE.origin}"
+                    f"digits {np.unique(images.digits).tolist()}. {SOURCE.origin}"
                 )
     return images
 

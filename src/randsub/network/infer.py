@@ -5,6 +5,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from randsub._typing import Table
+from randsub.network.links import check_n_links
 from randsub.network.prs import PRSNetwork
 
 
@@ -73,6 +74,8 @@ def infer_network(
     >>> links.columns.tolist(), len(links)
     (['regulator', 'target', 'weight'], 5)
     """
+    # Before hours of work, not after.
+    check_n_links(n_links)
     network = PRSNetwork(
         estimator,
         lam=lam,

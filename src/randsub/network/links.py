@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Integral
 from os import PathLike
 from typing import Any
 from xml.etree import ElementTree
@@ -12,6 +13,14 @@ import pandas as pd
 from randsub._typing import BoolArray, FloatArray, IntArray
 
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
+
+
+def check_n_links(n: Any) -> None:
+    """Raise where this is not a number of links."""
+    if n is not None and (isinstance(n, bool) or not isinstance(n, Integral) or n < 0):
+        raise ValueError(
+            f"A number of links must be a whole number from 0, or None for all, got {n!r}."
+        )
 
 
 @dataclass(frozen=True)
@@ -70,8 +79,7 @@ class LinkOutputs(ABC):
             Columns ``regulator``, ``target`` and ``weight``, sorted by weight, descending; links of
             equal weight in the order of the names.
         """
-        if n is not None and n < 0:
-            raise ValueError(f"n must be a number of links, or None for all, got {n!r}.")
+        check_n_links(n)
         weights = self._weights()
         rows, columns = weights.ranked(n)
         return pd.DataFrame(

@@ -20,10 +20,18 @@ from randsub.ensemble.holder import BaseModelHolder
 from randsub.ensemble.inputs import check_parameters, seed_words
 from randsub.ensemble.settings import training_settings
 from randsub.losses import Reference, SquaredError
-from randsub.network.links import LinkOutputs, Weights
+from randsub.network.links import InferredNetwork, LinkOutputs, Weights
 from randsub.network.panel import draws_of
 from randsub.network.preparing import Prepared, prepare
-from randsub.network.solving import Case, Solution, choose, follow_path, solve_apart, solve_together
+from randsub.network.solving import (
+    Case,
+    Solution,
+    choose,
+    follow_path,
+    path_table,
+    solve_apart,
+    solve_together,
+)
 from randsub.optim import Optimizer
 from randsub.training import Problem, Target
 from randsub.training.batches import thin
@@ -148,6 +156,11 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
         targets, whose variance is about 1, by fresh models of the best alpha) with its
         ``standard_error`` over samples, ``mean_size`` (expected regulators per target),
         ``seconds`` and ``n_models``.
+    path_link_weights_ : ndarray of shape (n_lams, n_regulators, n_targets)
+        What links are ranked by under each coefficient of ``path_``; :meth:`network_at` makes a
+        network of one of them.
+    path_expected_sizes_ : ndarray of shape (n_lams, n_targets)
+        Expected regulators of each target under each coefficient.
     history_ : pandas.DataFrame
         One row for each epoch of each block of targets of each coefficient, as in
         :class:`randsub.PRSRegressor`.
@@ -168,7 +181,8 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
     Memory: the models' predictions, ``8 n_estimators (n_samples + n_batches n_val)`` bytes for each
     target in training, where n_val validation samples are judged after each batch; with ``lam=0``
     no more than ``block_size`` targets are in training at a time, with a penalty all of them are.
-    Beside that the dense data, and a few arrays of the shape of alpha. Time grows in proportion to
+    Beside that the dense data, and a few arrays of the shape of alpha; a path keeps one of them for
+    each coefficient. Time grows in proportion to
     the number of targets.
 
     References
@@ -401,31 +415,54 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
 
     def _record(self, prepared: Prepared, trained: IntArray, solutions: Sequence[Solution]) -> None:
         panel = prepared.panel
-        best = choose(solutions, self.lam_choice)
-        theta = _of_all(prepared, trained, best.theta)
-        self.alpha_ = panel.for_user(theta)
-        self.link_weights_ = self.alpha_
+        self.path_ = path_table(solutions)
+        place = choose(self.path_, self.lam_choice)
+        thetas = [_of_all(prepared, trained, s.theta) for s in solutions]
+        ranked = thetas
         if self.link_weight == "mean":
-            self.link_weights_ = panel.for_user(_of_all(prepared, trained, best.mean_theta))
+            ranked = [_of_all(prepared, trained, s.mean_theta) for s in solutions]
+        self.alpha_ = panel.for_user(thetas[place])
+        self.path_link_weights_ = np.stack([panel.for_user(theta) for theta in ranked])
+        self.link_weights_ = self.path_link_weights_[place]
+        self.path_expected_sizes_ = np.stack([panel.sizes_for_user(theta) for theta in thetas])
         self.regulator_names_ = np.array(panel.regulators_for_user(), dtype=object)
         self.target_names_ = np.array(panel.targets_for_user(), dtype=object)
-        self.expected_sizes_ = panel.sizes_for_user(theta)
-        self.lam_ = best.lam
-        self.path_ = pd.DataFrame(
-            {
-                "lam": [s.lam for s in solutions],
-                "validation_error": [s.error for s in solutions],
-                "standard_error": [s.standard_error for s in solutions],
-                "mean_size": [float(s.theta.sum(axis=1).mean()) for s in solutions],
-                "seconds": [s.seconds for s in solutions],
-                "n_models": [s.n_models for s in solutions],
-            }
-        )
+        self.expected_sizes_ = self.path_expected_sizes_[place]
+        self.lam_ = solutions[place].lam
         self.history_ = pd.concat(
             [s.history for s in solutions], keys=[s.lam for s in solutions], names=["lam"]
         )
         self.stop_reason_ = solutions[-1].stop_reason
         self.n_models_trained_ = sum(s.n_models for s in solutions)
+
+    def network_at(self, lam: float) -> InferredNetwork:
+        """The links under another coefficient of the path, without a new fit.
+
+        Parameters
+        ----------
+        lam : float
+            One of ``path_["lam"]``.
+
+        Returns
+        -------
+        network : InferredNetwork
+            Its ``alpha`` holds the link weights.
+        """
+        check_is_fitted(self, "link_weights_")
+        tried = self.path_["lam"].to_numpy()
+        found = np.flatnonzero(np.isclose(tried, lam, rtol=1e-9, atol=0.0))
+        if not len(found):
+            raise ValueError(
+                f"lam={lam!r} was not tried; the path has {', '.join(f'{one:g}' for one in tried)}."
+            )
+        place = int(found[0])
+        return InferredNetwork(
+            alpha=self.path_link_weights_[place],
+            regulators=tuple(self.regulator_names_),
+            targets=tuple(self.target_names_),
+            expected_sizes=self.path_expected_sizes_[place],
+            n_models_trained=int(self.path_["n_models"].iloc[place]),
+        )
 
     def _weights(self) -> Weights:
         check_is_fitted(self, "link_weights_")

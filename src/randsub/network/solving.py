@@ -223,17 +223,42 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
     return solutions
 
 
-def choose(solutions: Sequence[Solution], rule: str) -> Solution:
-    """The solution with the lowest error, or the sparsest one that is not clearly worse.
+def path_table(solutions: Sequence[Solution]) -> pd.DataFrame:
+    """One row for each coefficient; the columns are those of ``PRSNetwork.path_``."""
+    return pd.DataFrame(
+        {
+            "lam": [s.lam for s in solutions],
+            "validation_error": [s.error for s in solutions],
+            "standard_error": [s.standard_error for s in solutions],
+            "mean_size": [float(s.theta.sum(axis=1).mean()) for s in solutions],
+            "seconds": [s.seconds for s in solutions],
+            "n_models": [s.n_models for s in solutions],
+        }
+    )
 
-    With the rule "one_se" that is the one with the largest coefficient whose error is within one
-    standard error of the lowest.
+
+def choose(path: pd.DataFrame, rule: str) -> int:
+    """The row of a path with the lowest error, or the sparsest one that is not clearly worse.
+
+    Parameters
+    ----------
+    path : DataFrame
+        With ``lam``, ``validation_error`` and ``standard_error``.
+    rule : {"lowest", "one_se"}
+        With "one_se" it is the row with the largest coefficient whose error is within one standard
+        error of the lowest.
+
+    Returns
+    -------
+    row : int
+        Position in the path; the first among equals.
     """
-    best = min(solutions, key=lambda solution: solution.error)
+    error = path["validation_error"].to_numpy(dtype=float)
+    best = int(np.argmin(error))
     if rule == "lowest":
         return best
-    limit = best.error + best.standard_error
-    return max((s for s in solutions if s.error <= limit), key=lambda solution: solution.lam)
+    limit = error[best] + float(path["standard_error"].iloc[best])
+    return int(np.argmax(np.where(error <= limit, path["lam"].to_numpy(dtype=float), -np.inf)))
 
 
 def _warm(case: Case, theta: FloatArray, barred: BoolArray) -> Case:

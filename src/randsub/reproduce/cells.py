@@ -24,12 +24,18 @@ METHOD_LABELS: Final = {
     "prs": "PRS",
     "rf": "RF",
     "gbdt": "GBDT",
+    "genie3": "GENIE3",
+    "random": "random",
 }
 
 # Sizes that are the same all over an experiment.
 _UNTOLD: Final = ("n_val", "n_test")
 
-Row = dict[str, float | int | None]
+# Numbers by name. Under the names in `randsub.reproduce.outputs.VECTORS` there may be lists of
+# numbers, and under PARTS several rows, where a cell measures several things at once, such as the
+# values of a path: what is beside them holds for each.
+Row = dict[str, Any]
+PARTS: Final = "parts"
 
 
 def label(method: str, base: str = "", setting: str = "") -> str:
@@ -49,7 +55,7 @@ class Cell:
     replicate : int
         Number of the dataset or resampling, from 0; it decides over every random draw.
     method : str
-        One of "single", "rs", "rase", "prs", "rf" and "gbdt".
+        A name in ``METHOD_LABELS``.
     base : str, default=""
         Base model, where the method has one.
     setting : str, default=""
@@ -100,7 +106,8 @@ class Cell:
 
     def __str__(self) -> str:
         words = [
-            f"{name.removeprefix('n_')} {value}" if name.startswith("n_") else str(value)
+            # Numbers say little without their names.
+            value if isinstance(value, str) else f"{name.removeprefix('n_')} {value}"
             for name, value in self.conditions.items()
             if name not in _UNTOLD
         ]

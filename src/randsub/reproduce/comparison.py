@@ -17,10 +17,16 @@ MEASURES: Final = {
     "models": "models trained",
     "epochs": "epochs",
     "seconds": "seconds",
+    "seconds_each": "seconds a coefficient",
+    "auroc": "AUROC",
+    "early_precision": "early precision",
+    "validation_loss": "validation loss",
+    "validation_score": "validation score",
+    "standard_error": "standard error",
     "normalised score": "normalised score",
 }
 # Digits after the point.
-DIGITS: Final = {"size": 2, "models": 0, "epochs": 0, "seconds": 1}
+DIGITS: Final = {"size": 2, "models": 0, "epochs": 0, "seconds": 1, "seconds_each": 1}
 
 
 def _digits(row: Any) -> int:
@@ -76,13 +82,36 @@ def plain_table(
     return Table(name, title, frame, columns, " ".join(filter(None, [SPREAD_NOTE, remark])))
 
 
+def wide_table(
+    name: str, title: str, results: pd.DataFrame, by: Sequence[str], measures: Sequence[str]
+) -> Table:
+    """Means of several measures side by side, a row for each group; without deviations."""
+    groups = results.groupby(list(by), sort=False)
+    means = groups[list(measures)].mean().astype(float)
+    frame = means.assign(n=groups.size()).reset_index()
+    columns: dict[str, Column] = {**condition_columns([one for one in by if one not in WHO])}
+    if "method" in by:
+        columns |= METHOD
+    columns |= {MEASURES[measure]: _mean_of(measure) for measure in measures}
+    columns["n"] = lambda row: str(row.n)
+    return Table(name, title, frame, columns, "Means over n datasets or resamplings.")
+
+
+def _mean_of(measure: str) -> Column:
+    return lambda row: plain(getattr(row, measure), DIGITS.get(measure, 3))
+
+
 def condition_columns(names: Sequence[str]) -> dict[str, Column]:
     """Conditions as readers see them: the column n_irrelevant is called "irrelevant"."""
     return {name.removeprefix("n_"): _shown(name) for name in names}
 
 
 def _shown(column: str) -> Column:
-    return lambda row: str(getattr(row, column))
+    def shown(row: Any) -> str:
+        value = getattr(row, column)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    return shown
 
 
 def normalised_tables(results: pd.DataFrame, experiment: str) -> list[Table]:

@@ -33,6 +33,12 @@ class Options:
         Numbers of irrelevant features and of training samples.
     test_samples : int
         Number of test samples.
+    noise : float
+        Standard deviation of the noise on images whose ink is 1.
+    coefficients : tuple of float
+        Coefficients of each kind of penalty among which one is chosen.
+    trees : int
+        Trees of each forest of GENIE3.
     rase_candidates, rase_iterations : int
         Subsets among which RaSE chooses each of its members, and its iterations.
     data : Path or None
@@ -51,6 +57,9 @@ class Options:
     irrelevant: tuple[int, ...] = (300,)
     samples: tuple[int, ...] = (300,)
     test_samples: int = 1000
+    noise: float = 0.6
+    coefficients: tuple[float, ...] = (0.0, 1e-4, 1e-3, 1e-2)
+    trees: int = 1000
     rase_candidates: int = 500
     rase_iterations: int = 10
     data: Path | None = None

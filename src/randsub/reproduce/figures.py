@@ -44,7 +44,8 @@ def png(figure: "Figure") -> bytes:
     return buffer.getvalue()
 
 
-def _tidy(ax: Any) -> None:
+def tidy(ax: Any) -> None:
+    """No box, and a faint grid behind."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -69,7 +70,7 @@ def boxes(results: pd.DataFrame, methods: Sequence[str], measure: str, name: str
             ticks = [label(who.method, "", who.setting).replace(", ", "\n") for who in ordered]
             ax.set_xticks(range(len(ordered)), ticks)
             ax.tick_params(axis="x", labelsize=8)
-            _tidy(ax)
+            tidy(ax)
         row[0].set_ylabel(f"{BASE_LABELS.get(base, base)}\n{name}")
     for ax, problem in zip(axes[0], problems, strict=True):
         ax.set_title(problem.capitalize(), fontsize=11)
@@ -130,7 +131,7 @@ def curves(
         for ax, problem in zip(line, problems, strict=True):
             _draw_lines(ax, part[part["problem"] == problem], measure, across, colors)
             _set_ticks(ax, sorted(shown[across].unique()), logarithmic=logarithmic)
-            _tidy(ax)
+            tidy(ax)
         line[0].set_ylabel(names[measure])
     if not by_base:
         for line, base in zip(axes, bases, strict=False):
@@ -139,7 +140,7 @@ def curves(
         ax.set_title(problem.capitalize(), fontsize=11)
     for ax in axes[-1]:
         ax.set_xlabel(names[across])
-    _legend(figure, axes[0][0])
+    legend(figure, axes[0][0])
     return figure
 
 
@@ -173,10 +174,11 @@ def _set_ticks(ax: Any, ticks: Sequence[int], *, logarithmic: bool) -> None:
     ax.tick_params(labelsize=8)
 
 
-def _legend(figure: "Figure", ax: Any) -> None:
+def legend(figure: "Figure", ax: Any, most: int = 5) -> None:
+    """One for the whole figure, of what one of its panels shows."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(5, len(labels)), frameon=False
+        handles, labels, loc="outside lower center", ncols=min(most, len(labels)), frameon=False
     )
 
 
@@ -227,11 +229,11 @@ def variants(
             ax.margins(x=0.15)
             if measure == "models":
                 ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-            _tidy(ax)
+            tidy(ax)
         row[0].set_ylabel(name)
     for ax, problem in zip(axes[0], problems, strict=True):
         ax.set_title(problem.capitalize(), fontsize=11)
-    _legend(figure, axes[0][0])
+    legend(figure, axes[0][0])
     return figure
 
 
@@ -253,6 +255,6 @@ def normalised_bars(frame: pd.DataFrame) -> "Figure":
         ax.set_yticks(places, names)
         ax.set(xlim=(0, 1.05), title=benchmark, xlabel="normalised score")
         ax.tick_params(labelsize=8)
-        _tidy(ax)
-    _legend(figure, axes[0])
+        tidy(ax)
+    legend(figure, axes[0])
     return figure

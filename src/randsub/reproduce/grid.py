@@ -9,6 +9,8 @@ from randsub.reproduce.settings import SETTINGS, prs_parameters
 
 N_ESTIMATORS: Final = 100
 WITHOUT_BASE: Final = ("rf", "gbdt")
+# Of tabular learning.
+METHODS: Final = ("single", "rs", "rase", "prs", *WITHOUT_BASE)
 
 
 def method_cells(

@@ -35,7 +35,7 @@ from randsub.baselines import (
     RaSERegressor,
 )
 from randsub.baselines.random_subspace import candidate_sizes
-from randsub.penalties import ExpectedSize
+from randsub.penalties import ExpectedSize, Penalty
 from randsub.reproduce.cells import Cell, Row
 
 Task = Literal["regression", "classification"]
@@ -76,6 +76,8 @@ class Problem:
         Their targets.
     relevant : int ndarray, default=None
         Columns that make y, where they are known.
+    penalty : Penalty, default=None
+        That of PRS, where the cell's own parameters name none.
     """
 
     task: Task
@@ -86,6 +88,7 @@ class Problem:
     X_test: FloatArray
     y_test: Any
     relevant: IntArray | None = None
+    penalty: Penalty | None = None
 
     @property
     def n_features(self) -> int:
@@ -120,13 +123,18 @@ def measure(cell: Cell, problem: Problem) -> Row:
         known, ``size`` (features that a member sees on average), base ``models`` trained,
         ``epochs`` or iterations, the ``tuned`` hyper-parameter, and ``seconds``.
     """
+    return measure_fitted(cell, problem)[1]
+
+
+def measure_fitted(cell: Cell, problem: Problem) -> tuple[Fitted, Row]:
+    """What :func:`measure` measures, and the trained method itself."""
     if cell.base and cell.method != "single":
-        _compile(cell.method, cell.base, problem.task)
+        compile_engines(cell.method, cell.base, problem.task)
     begin = time.perf_counter()
     fitted = _METHODS[cell.method](cell, problem)
     score = float(fitted.model.score(problem.X_test, problem.y_test))
     seconds = time.perf_counter() - begin
-    return {
+    row: Row = {
         "score": score,
         "aupr": _ranking_quality(fitted.ranking, problem),
         "size": fitted.size,
@@ -135,6 +143,7 @@ def measure(cell: Cell, problem: Problem) -> Row:
         "tuned": fitted.tuned,
         "seconds": seconds,
     }
+    return fitted, row
 
 
 # Both ways to normalise weights are compiled, so PRS is asked for both.
@@ -146,7 +155,7 @@ _TINY: dict[str, list[dict[str, Any]]] = {
 
 
 @cache
-def _compile(method: str, base: str, task: Task) -> None:
+def compile_engines(method: str, base: str, task: Task) -> None:
     """Tiny fits, once a process, so that no cell's time contains that of a compiler."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 4)), np.arange(40) % 2
@@ -232,7 +241,7 @@ def _prs(cell: Cell, problem: Problem) -> Fitted:
         tuned, model = _best(zip(falling, models, strict=True), problem)
         n_models = sum(model.n_models_trained_ for model in models)
     else:
-        model = fit(None)
+        model = fit(problem.penalty)
         n_models = model.n_models_trained_
     return Fitted(
         model, n_models, float(model.expected_size_), model.n_iter_, tuned, ranking=model.alpha_

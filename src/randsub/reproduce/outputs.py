@@ -20,7 +20,7 @@ import scipy
 import sklearn
 
 import randsub
-from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS
+from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, PARTS, Row
 from randsub.reproduce.comparable import MANNER, comparable, manner
 from randsub.reproduce.experiment import Experiment
 from randsub.reproduce.figures import png
@@ -28,6 +28,17 @@ from randsub.reproduce.store import Record, Store, write_atomically
 from randsub.reproduce.tables import Table
 
 NUMBERS: Final = ("score", "aupr", "size", "models", "epochs", "tuned")
+# Only where an experiment has them.
+FURTHER: Final = (
+    "auroc",
+    "early_precision",
+    "validation_loss",
+    "standard_error",
+    "validation_score",
+)
+# Conditions within a cell, and lists of numbers, each in a file of its own.
+INNER: Final = ("lam",)
+VECTORS: Final = ("alpha", "sizes")
 WHO: Final = ("experiment", "problem", "method", "base", "setting", "replicate", "seed")
 _WHOLE: Final = ("models", "epochs", "n_estimators", "max_iter", "n_candidates")
 # A hash may look like a number.
@@ -59,23 +70,39 @@ def results_frame(records: Sequence[Record]) -> pd.DataFrame:
         Who (``experiment``, ``problem``, ``method``, ``base``, ``setting``, ``replicate``,
         ``seed``), the conditions of the cells, how they were measured (``n_estimators``,
         ``max_iter`` and ``n_candidates`` as asked for, ``params``, a hash of all parameters, and
-        ``data``, one of the dataset where it is not generated), the numbers, and ``seconds``.
+        ``data``, one of the dataset where it is not generated), the numbers, and ``seconds``; and,
+        of experiments that have them, further numbers and vectors, tuples of numbers. A cell with
+        several parts has a row for each.
     """
     rows = [
         {
             **{name: getattr(record.cell, name) for name in WHO},
             **record.cell.conditions,
             **manner(record.cell),
-            **record.row,
+            **row,
         }
         for record in records
         if not record.failed
+        for row in _parts(record.row)
     ]
-    conditions = sorted({name for record in records for name in record.cell.conditions})
-    frame = pd.DataFrame(rows, columns=[*WHO, *conditions, *MANNER, *NUMBERS, "seconds"])
-    for name in (*_WHOLE, *NUMBERS, "seconds"):
+    there = {name for row in rows for name in row}
+    inner, further, vectors = (
+        [name for name in names if name in there] for names in (INNER, FURTHER, VECTORS)
+    )
+    conditions = [*sorted({name for r in records for name in r.cell.conditions}), *inner]
+    numbers = [*NUMBERS, *further, "seconds"]
+    frame = pd.DataFrame(rows, columns=[*WHO, *conditions, *MANNER, *numbers, *vectors])
+    for name in (*_WHOLE, *numbers):
         frame[name] = pd.to_numeric(frame[name])
+    for name in vectors:
+        frame[name] = [tuple(v) if isinstance(v, list) else () for v in frame[name]]
     return _ordered(_whole_numbers(frame), conditions)
+
+
+def _parts(row: Row) -> list[Row]:
+    """The rows that a cell gives: one, or one for each of its parts."""
+    common = {name: value for name, value in row.items() if name != PARTS}
+    return [{**common, **part} for part in row.get(PARTS, [{}])]
 
 
 def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
@@ -146,7 +173,8 @@ class Folder:
     path : Path
         ``cells/`` in it has the finished cells; ``results.csv`` (and ``results.parquet``, with
         pyarrow), ``timings.csv``, ``failed.csv`` where cells failed, ``run.json``, ``tables/`` and
-        ``figures/`` are written at the end.
+        ``figures/`` are written at the end. A vector has a csv file of its name, line by line as
+        ``results.csv``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -245,16 +273,41 @@ class Folder:
                 f"{self.path} was written by an earlier version of randsub: run its command again, "
                 "finished cells are kept."
             )
-        frame = results.assign(seconds=timings["seconds"])
+        frame = results.assign(seconds=timings["seconds"], **self._read_vectors())
         return run, _whole_numbers(frame.fillna(dict.fromkeys(_TEXT, "")))
 
     def _write_results(self, results: pd.DataFrame) -> None:
-        frame = results.drop(columns="seconds")
+        self._write_vectors(results)
+        frame = results.drop(columns=["seconds", *VECTORS], errors="ignore")
         self._text("results.csv", frame.to_csv(index=False, lineterminator="\n"))
-        timings = results[[*WHO, "seconds"]]
+        timings = results[[*WHO, *(name for name in INNER if name in results), "seconds"]]
         self._text("timings.csv", timings.to_csv(index=False, lineterminator="\n"))
         if importlib.util.find_spec("pyarrow") is not None:
             write_atomically(self.path / "results.parquet", frame.to_parquet(index=False))
+
+    def _write_vectors(self, results: pd.DataFrame) -> None:
+        for name in VECTORS:
+            if name not in results:
+                (self.path / f"{name}.csv").unlink(missing_ok=True)
+                continue
+            vectors = results[name].tolist()
+            # Rows without a vector are empty lines.
+            padded = np.full((len(vectors), max(map(len, vectors))), np.nan)
+            for row, vector in zip(padded, vectors, strict=True):
+                row[: len(vector)] = vector
+            frame = pd.DataFrame(padded)
+            self._text(f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+
+    def _read_vectors(self) -> dict[str, list[tuple[float, ...]]]:
+        """Those that are there, a tuple for each row of the results."""
+        return {
+            name: [
+                tuple(row[~np.isnan(row)].tolist())
+                for row in pd.read_csv(path, skip_blank_lines=False, **_EXACT).to_numpy(float)
+            ]
+            for name in VECTORS
+            if (path := self.path / f"{name}.csv").is_file()
+        }
 
     def _write_failures(self, failures: pd.DataFrame) -> None:
         if len(failures):

@@ -21,7 +21,7 @@ from randsub.reproduce.comparable import MANNER, check_comparable
 from randsub.reproduce.comparison import MEASURES
 from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.figures import png
-from randsub.reproduce.outputs import NUMBERS, Folder
+from randsub.reproduce.outputs import FURTHER, NUMBERS, VECTORS, Folder
 from randsub.reproduce.store import write_atomically
 from randsub.reproduce.tables import Table, plain
 
@@ -101,8 +101,9 @@ def merge(frames: Sequence[pd.DataFrame], name: str) -> pd.DataFrame:
     frame = pd.concat(frames, ignore_index=True)
     check_comparable(frame, name)
     # Who a cell is, and its conditions.
-    keys = [column for column in frame if column not in {*MANNER, *NUMBERS, "seconds"}]
-    numbers = frame.drop(columns="seconds").drop_duplicates()
+    measured = {*MANNER, *NUMBERS, *FURTHER, *VECTORS, "seconds"}
+    keys = [column for column in frame if column not in measured]
+    numbers = frame.drop(columns=["seconds", *VECTORS], errors="ignore").drop_duplicates()
     if numbers.duplicated(keys).any():
         twice = numbers[numbers.duplicated(keys)].iloc[0]
         raise ValueError(

@@ -33,6 +33,9 @@ PAPER: Final[Mapping[str, Any]] = {
     "optimizer": "adam",
 }
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": PAPER, "defaults": {}}
+# What the paper's settings mean for a network beside those of the same name: links are ranked by
+# alpha itself. Its coefficients were each trained from the start, ours follow a path.
+_PAPER_NETWORK: Final[Mapping[str, Any]] = {"link_weight": "alpha", "lam_choice": "lowest"}
 
 # Where and how it runs, and how frames are read (all data here are arrays of numbers): without
 # influence on the result.
@@ -58,7 +61,35 @@ def prs_parameters(changes: Mapping[str, Any], epochs: int | None = None) -> dic
     """
     from randsub import PRSClassifier
 
-    params = {**PRSClassifier().get_params(deep=False), **changes}
+    return _in_full(PRSClassifier(), changes, epochs)
+
+
+def network_parameters(setting: str, epochs: int | None = None) -> dict[str, Any]:
+    """Every parameter of PRS for networks under a setting, with a path of penalties.
+
+    Parameters
+    ----------
+    setting : {"paper", "defaults"}
+    epochs : int, default=None
+        Number of epochs in place of the setting's.
+
+    Returns
+    -------
+    params : dict
+        Keyword arguments for :class:`randsub.network.PRSNetwork`.
+    """
+    from randsub.network import PRSNetwork
+
+    model = PRSNetwork()
+    known = model.get_params(deep=False)
+    changes = {name: value for name, value in SETTINGS[setting].items() if name in known}
+    if setting == "paper":
+        changes |= _PAPER_NETWORK
+    return {**_in_full(model, changes, epochs), "lams": list(model.lams)}
+
+
+def _in_full(model: Any, changes: Mapping[str, Any], epochs: int | None) -> dict[str, Any]:
+    params = {**model.get_params(deep=False), **changes}
     if epochs is not None:
         params["max_iter"] = epochs
     return {name: value for name, value in params.items() if name not in _OF_THE_RUN}

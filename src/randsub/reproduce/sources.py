@@ -43,8 +43,13 @@ def choose(
 
 def fingerprint(dataset: Any) -> str:
     """A hash of X and y: cells of a dataset that has changed are not those of today."""
+    return hash_of(dataset.X, dataset.y)
+
+
+def hash_of(*parts: Any) -> str:
+    """A hash of arrays, frames or series."""
     digest = hashlib.sha256()
-    for part in (dataset.X, dataset.y):
+    for part in parts:
         if isinstance(part, pd.DataFrame | pd.Series):
             part = pd.util.hash_pandas_object(part, index=False).to_numpy()
         array = np.ascontiguousarray(part)

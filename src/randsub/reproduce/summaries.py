@@ -77,13 +77,14 @@ def beside_paper(summary: pd.DataFrame, experiment: str) -> pd.DataFrame:
         columns={"mean": "paper_mean", "sd": "paper_sd", "n": "paper_n"}
     )
     paper = paper.drop(columns=["table", "experiment"])
-    # A figure without a setting is PRS as such: it stands beside every setting of ours.
     keys = ["problem", "method", "base", "measure"]
-    if (paper["setting"] == "").all():
-        paper = paper.drop(columns="setting")
-    else:
-        keys.append("setting")
-    compared = summary.merge(paper, how="left", on=keys, validate="many_to_one")
+    # A figure without a setting is the method as such: it stands beside every setting of ours.
+    as_such = paper[paper["setting"] == ""].drop(columns="setting")
+    compared = summary.merge(as_such, how="left", on=keys, validate="many_to_one")
+    under_it = paper[paper["setting"] != ""]
+    exact = summary.merge(under_it, how="left", on=[*keys, "setting"], validate="many_to_one")
+    found = ["paper_mean", "paper_sd", "paper_n"]
+    compared[found] = exact[found].astype(float).combine_first(compared[found].astype(float))
     compared["difference"] = compared["mean"] - compared["paper_mean"]
     compared["standard_errors"] = [
         in_standard_errors(row.mean, row.sd, row.n, row.paper_mean, row.paper_sd, row.paper_n)

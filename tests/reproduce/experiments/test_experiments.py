@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 import randsub.datasets
-from randsub.datasets import make_friedman, make_hypercube
+from randsub.datasets import make_friedman, make_hypercube, make_network
+from randsub.datasets.dream4 import Dream4Network
+from randsub.datasets.mnist import DigitImages
+from randsub.exceptions import DatasetNotFoundError
 from randsub.reproduce.comparison import normalised_tables
 from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.experiments.ablation import FAMILIES, FEWER, VARIANTS
@@ -29,13 +32,26 @@ OPTIONS = {
     "ablation": {**SIMULATED, "problems": ("friedman",), "replicates": 1},
     "tabular": {**TINY, "methods": ("single", "prs")},
     "genomic": {**TINY, "methods": ("single", "prs"), "settings": ("defaults",)},
+    "mnist": {
+        **TINY,
+        "methods": ("prs", "rf"),
+        "replicates": 1,
+        "samples": (20,),
+        "coefficients": (0.0, 1e-3),
+        "settings": ("paper", "defaults"),
+    },
+    "dream4": {**TINY, "trees": 5, "rase_candidates": 2, "rase_iterations": 1},
 }
+# Those that read a folder.
+READING = ("tabular", "genomic", "mnist", "dream4")
 TABLES = {
     "simulated": {"comparison", "scores", "sizes", "models", "settings", "irrelevant", "time"},
     "timing": {"models", "time"},
     "ablation": {*FAMILIES, "time"},
     "tabular": {"normalised-paper", "normalised-defaults", "scores", "sizes", "models", "time"},
     "genomic": {"normalised-defaults", "scores", "sizes", "models", "time"},
+    "mnist": {"comparison", "grid", "time"},
+    "dream4": {"comparison", "best", "scores", "path", "time"},
 }
 FIGURES = {
     "simulated": {"boxes", "irrelevant-score", "irrelevant-aupr"},
@@ -43,6 +59,8 @@ FIGURES = {
     "ablation": set(FAMILIES),
     "tabular": {"normalised-paper", "normalised-defaults"},
     "genomic": {"normalised-defaults"},
+    "mnist": {"alpha", "alpha-knn-paper", "alpha-knn-defaults"},
+    "dream4": {"aupr", "regulators"},
 }
 
 
@@ -75,6 +93,24 @@ class Loaders:
     def load_genomic(self, name, home):
         return self.load_tabular(name, home)
 
+    def load_dream4(self, number, home):
+        if number > 2:
+            raise DatasetNotFoundError("no such network")
+        truth = make_network(40, n_regulators=4, n_targets=2, n_modules=1, random_state=number)
+        X, names = truth.expression, tuple(truth.gene_names)
+        return Dream4Network(X[:30], X[30:], np.asarray(truth.gold, dtype=bool), names)
+
+    def load_mnist(self, home, digits, noise=0.0, random_state=None):
+        rng = np.random.default_rng(random_state)
+        parts = {}
+        for part, n in (("train", 24), ("val", 12), ("test", 10)):
+            y = np.array(digits)[np.arange(n) % 2]
+            X = rng.normal(scale=noise, size=(n, 28, 28))
+            # A stroke at the lower left makes a 6.
+            X[y == 6, 18:22, 6:10] += 1.0
+            parts |= {f"X_{part}": X.reshape(n, -1), f"y_{part}": y}
+        return DigitImages(**parts)
+
     def genomic_folds(self, dataset, random_state):
         rows = np.random.default_rng(random_state).permutation(90).reshape(5, 18)
         for fold in range(5):
@@ -94,7 +130,7 @@ def loaders(monkeypatch):
 @pytest.fixture
 def options(tmp_path, loaders):
     def of(name):
-        given = OPTIONS[name] | ({"data": tmp_path} if name in ("tabular", "genomic") else {})
+        given = OPTIONS[name] | ({"data": tmp_path} if name in READING else {})
         return replace(EXPERIMENTS[name].full, **given)
 
     return of
@@ -123,7 +159,11 @@ def test_from_cells_to_page(name, options, tmp_path):
         assert len(pd.read_csv(folder.path / "tables" / f"{table.name}.csv")) == len(table.frame)
 
     read, frame = folder.read()
-    assert read["cells"] == len(frame) == len(cells)
+    assert read["cells"] == len(cells)
+    # A path has a row for each of its coefficients.
+    lengths = [len(record.row.get("parts", [None])) for record in records]
+    assert len(frame) == sum(lengths) >= len(cells)
+    assert (len(frame) > len(cells)) == (name == "dream4")
     pd.testing.assert_frame_equal(frame, results_frame(records), check_dtype=False)
     page = tmp_path / "docs" / "page.md"
     draws = name == "timing"  # that the others can be drawn, their folders show

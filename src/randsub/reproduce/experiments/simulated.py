@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from randsub.reproduce import published
-from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, Cell, Row
+from randsub.reproduce.cells import BASE_LABELS, Cell, Row
 from randsub.reproduce.comparison import MEASURES, plain_table, table_beside_paper
 from randsub.reproduce.experiment import Experiment, Options
-from randsub.reproduce.grid import method_cells
+from randsub.reproduce.grid import METHODS, method_cells
 from randsub.reproduce.settings import SETTINGS
 from randsub.reproduce.summaries import paired
 from randsub.reproduce.tables import Table, plain
@@ -78,7 +78,7 @@ class Simulated(Experiment):
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "problems": PROBLEMS,
         "bases": tuple(BASE_LABELS),
-        "methods": tuple(METHOD_LABELS),
+        "methods": METHODS,
         "settings": tuple(SETTINGS),
     }
     full: ClassVar[Options] = Options(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pandas as pd
 
-from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, Cell, Row
+from randsub.reproduce.cells import BASE_LABELS, Cell, Row
 from randsub.reproduce.comparison import normalised_tables, real_tables
 from randsub.reproduce.experiment import Experiment, Options
-from randsub.reproduce.grid import method_cells
+from randsub.reproduce.grid import METHODS, method_cells
 from randsub.reproduce.settings import SETTINGS
 from randsub.reproduce.sources import choose, data_folder, fingerprint
 from randsub.reproduce.tables import Table
@@ -42,7 +42,7 @@ class Tabular(Experiment):
     )
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "bases": tuple(BASE_LABELS),
-        "methods": tuple(METHOD_LABELS),
+        "methods": METHODS,
         "settings": tuple(SETTINGS),
     }
     full: ClassVar[Options] = Options(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, Cell, Row
+from randsub.reproduce.cells import BASE_LABELS, Cell, Row
 from randsub.reproduce.comparison import plain_table
 from randsub.reproduce.experiment import Experiment, Options
 from randsub.reproduce.experiments.simulated import (
@@ -17,7 +17,7 @@ from randsub.reproduce.experiments.simulated import (
     draw_problem,
     sizes,
 )
-from randsub.reproduce.grid import method_cells
+from randsub.reproduce.grid import METHODS, method_cells
 from randsub.reproduce.settings import SETTINGS
 from randsub.reproduce.tables import Table
 
@@ -46,7 +46,7 @@ class Timing(Experiment):
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "problems": PROBLEMS,
         "bases": tuple(BASE_LABELS),
-        "methods": tuple(METHOD_LABELS),
+        "methods": METHODS,
         "settings": tuple(SETTINGS),
     }
     full: ClassVar[Options] = Options(

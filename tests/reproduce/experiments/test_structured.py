@@ -1,0 +1,134 @@
+"""What the tables of networks and images choose, against the estimators' own choices."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+import randsub.datasets
+from randsub import PRSClassifier
+from randsub.datasets import make_network
+from randsub.datasets.dream4 import Dream4Network
+from randsub.datasets.mnist import DigitImages
+from randsub.exceptions import DatasetNotFoundError
+from randsub.network import PRSNetwork, score_network
+from randsub.reproduce.experiments import EXPERIMENTS, dream4, mnist
+from randsub.reproduce.outputs import Folder, results_frame
+from randsub.reproduce.store import Record
+from randsub.search import image_penalties, search_penalty
+
+TRUTH = make_network(50, n_regulators=4, n_targets=3, n_modules=1, random_state=3)
+NETWORK = Dream4Network(
+    TRUTH.expression[:40],
+    TRUTH.expression[40:],
+    np.asarray(TRUTH.gold, dtype=bool),
+    tuple(TRUTH.gene_names),
+)
+
+
+def images(seed):
+    rng = np.random.default_rng(seed)
+    parts = {}
+    for part, n in (("train", 40), ("val", 20), ("test", 30)):
+        y = np.array([5, 6])[np.arange(n) % 2]
+        X = rng.normal(scale=0.8, size=(n, 28, 28))
+        X[y == 6, 18:22, 6:10] += 1.0
+        parts |= {f"X_{part}": X.reshape(n, -1), f"y_{part}": y}
+    return DigitImages(**parts)
+
+
+@pytest.fixture
+def loaders(monkeypatch):
+    def load_dream4(number, home):
+        if number != 2:
+            raise DatasetNotFoundError("not here")
+        return NETWORK
+
+    monkeypatch.setattr(randsub.datasets, "load_dream4", load_dream4)
+    monkeypatch.setattr(
+        randsub.datasets,
+        "load_mnist",
+        lambda home, digits, noise, random_state: images(random_state),
+    )
+
+
+def finished(name, folder, **options):
+    experiment = EXPERIMENTS[name]
+    cells = experiment.cells(replace(experiment.full, data=folder, **options))
+    return cells, [Record(cell, experiment.run(cell, folder)) for cell in cells]
+
+
+def test_rows_of_a_network_are_those_that_the_estimator_chooses(loaders, tmp_path):
+    (cell,), records = finished("dream4", tmp_path, methods=("prs",), bases=("knn",), epochs=6)
+    assert cell.problem == "net2"
+    rows = dream4.chosen_rows(results_frame(records)).set_index("setting")
+    assert list(rows.index) == [dream4.NO_PENALTY, *dream4.RULES]
+    assert rows.loc[dream4.NO_PENALTY, "lam"] == 0.0
+    for setting, rule in dream4.RULES.items():
+        model = PRSNetwork(
+            KNeighborsRegressor(), max_iter=6, lam_choice=rule, random_state=cell.seed
+        ).fit(NETWORK.X_train, None, NETWORK.X_val, gene_names=NETWORK.gene_names)
+        scores = score_network(model, NETWORK.gold, gene_names=NETWORK.gene_names)
+        assert rows.loc[setting, "lam"] == model.lam_
+        assert rows.loc[setting, "aupr"] == scores.aupr
+        assert rows.loc[setting, "size"] == pytest.approx(model.expected_sizes_.mean())
+        assert rows.loc[setting, "settings"] == "defaults"
+
+
+def test_the_penalty_of_images_is_that_of_the_search(loaders, tmp_path):
+    coefficients = (0.0, 1e-2)
+    cells, records = finished(
+        "mnist",
+        tmp_path,
+        methods=("prs",),
+        bases=("knn",),
+        epochs=4,
+        samples=(40,),
+        coefficients=coefficients,
+    )
+    data = images(cells[0].seed)
+    search = search_penalty(
+        PRSClassifier(KNeighborsClassifier(), n_batches=2, max_iter=4, random_state=cells[0].seed),
+        image_penalties(28, 28, sparsity=coefficients, smoothness=coefficients),
+        data.X_train,
+        data.y_train,
+        X_val=data.X_val,
+        y_val=data.y_val,
+    )
+    losses = [record.row["validation_loss"] for record in records]
+    assert losses == search.table["validation_loss"].tolist()
+    rows = mnist.chosen_rows(results_frame(records)).set_index("setting")
+    assert list(rows.index) == [mnist.NO_PENALTY, mnist.CHOSEN]
+    best = rows.loc[mnist.CHOSEN]
+    assert best["validation_loss"] == search.table["validation_loss"].min()
+    assert best["score"] == search.best_model.score(data.X_test, data.y_test)
+    np.testing.assert_allclose(best["alpha"], search.best_model.alpha_, atol=1e-6)
+
+
+def test_vectors_survive_the_way_to_disk_and_back(tmp_path):
+    """Rows without one, too, and a vector of one number, which csv writes as an empty line."""
+    cells = EXPERIMENTS["simulated"].cells(replace(EXPERIMENTS["simulated"].full, replicates=1))[:3]
+    vectors = ([0.1 + 0.2], None, [1.0])
+    rows = [{"score": 0.5, "seconds": 1.0} | ({"alpha": v} if v else {}) for v in vectors]
+    records = [Record(cell, row) for cell, row in zip(cells, rows, strict=True)]
+    folder = Folder(tmp_path)
+    folder.write(EXPERIMENTS["simulated"], records, "randsub")
+    assert "alpha" not in pd.read_csv(tmp_path / "results.csv")
+    expected = results_frame(records)["alpha"].tolist()
+    assert sorted(expected) == [(), (0.1 + 0.2,), (1.0,)]
+    assert folder.read()[1]["alpha"].tolist() == expected
+    # What no cell has any more is not left behind.
+    Folder(tmp_path / "other").write(EXPERIMENTS["simulated"], [Record(cells[0], rows[1])], "x")
+    assert not (tmp_path / "other" / "alpha.csv").exists()
+
+
+def test_networks_that_are_not_there(loaders, tmp_path):
+    with pytest.raises(ValueError, match=r"no dataset net1 in .*there are: net2"):
+        finished("dream4", tmp_path, problems=("net1",))
+
+
+def test_more_images_than_there_are(loaders, tmp_path):
+    with pytest.raises(ValueError, match="--samples asks for 41 training images, but there are 40"):
+        finished("mnist", tmp_path, samples=(20, 41))
