@@ -20,11 +20,12 @@ import scipy
 import sklearn
 
 import randsub
+from randsub._files import EXACT, write_atomically
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS, PARTS, Row
 from randsub.reproduce.comparable import MANNER, comparable, manner
 from randsub.reproduce.experiment import Experiment
 from randsub.reproduce.figures import png
-from randsub.reproduce.store import Record, Store, write_atomically
+from randsub.reproduce.store import Record, Store
 from randsub.reproduce.tables import Table
 
 NUMBERS: Final = ("score", "aupr", "size", "models", "epochs", "tuned")
@@ -49,11 +50,6 @@ _RANKS: Final = {
     "base": ["", *BASE_LABELS],
     "setting": ["", "paper", "defaults"],
 }
-
-# Numbers are read as they were written; from version 3 on pandas does nothing else.
-_EXACT: dict[str, Any] = (
-    {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
-)
 
 
 def results_frame(records: Sequence[Record]) -> pd.DataFrame:
@@ -260,7 +256,7 @@ class Folder:
             run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
             text = dict.fromkeys(_TEXT, str)
             results, timings = (
-                pd.read_csv(self.path / name, dtype=text, **_EXACT)
+                pd.read_csv(self.path / name, dtype=text, **EXACT)
                 for name in ("results.csv", "timings.csv")
             )
         except FileNotFoundError as error:

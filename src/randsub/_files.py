@@ -1,0 +1,27 @@
+"""Files that are there as a whole or not at all, and read as they were written."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+# For ``read_csv``: numbers are read as they were written; from version 3 on pandas does nothing
+# else.
+EXACT: dict[str, Any] = (
+    {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that it is there as a whole or, whatever happens, as it was before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
