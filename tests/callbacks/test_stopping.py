@@ -1,5 +1,7 @@
 """Training ends when nothing gets better, or when time is up."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,17 +50,17 @@ def test_patience_is_counted_from_the_last_improvement(patience, tol, epoch, mon
 
 
 def test_a_revival_starts_the_count_anew() -> None:
-    callback = EarlyStopping(3).for_run(Part())
+    problem = make_problem(noisy, optimizer=ProjectedAdam(0.03))
+    settings = make_settings(max_iter=1)
+    state = train(problem, settings, begin(problem, settings))
     record = EpochRecord(1.0, 1.0, 20.0, 2.0, False, False, 0)
-    for value, revived in [(1.0, False), (2.0, False), (2.0, False), (3.0, True), (3.0, False)]:
-        callback_state = record._replace(validation_objective=value, revived=revived)
-        if value == 1.0:
-            callback._best, callback._since = np.inf, 0
-        callback._look(callback_state)
-    assert callback._verdict() is None
-    for _ in range(2):
-        callback._look(record._replace(validation_objective=3.0))
-    assert callback._verdict() is not None
+    # The best of all, two that are worse, a revival, and two that are no better than it.
+    figures = [(1.0, False), (2.0, False), (2.0, False), (3.0, True), (3.0, False), (3.0, False)]
+    history = [record._replace(validation_objective=v, revived=r) for v, r in figures]
+    callback = EarlyStopping(3).for_run(Part())
+    assert callback.on_start(settings, replace(state, history=tuple(history))) is None
+    history.append(history[-1])
+    assert callback.on_epoch_end(replace(state, history=tuple(history))) is not None
 
 
 def test_a_run_that_is_taken_up_again_stops_where_it_would_have() -> None:

@@ -29,7 +29,7 @@ from randsub.penalties import ExpectedSize, FusedLasso
 FRAME = {"a": [1.0, 2.0], "b": ["x", None], "c": [True, False]}
 
 
-def test_function(x):
+def identity(x):
     return x
 
 
@@ -54,9 +54,9 @@ VALUES = [
     lambda: GroupedBernoulli([0, 0, 1]),
     lambda: GroupedBernoulli([0, 1, 1]),
     lambda: Ridge,
-    lambda: test_function,
+    lambda: identity,
     lambda: lambda x: x + 1,
-    lambda: partial(test_function, 1),
+    lambda: partial(identity, 1),
 ]
 
 
@@ -81,6 +81,15 @@ def test_long_parameters_are_told_apart():
     ]
     assert texts[0] != texts[1]
     assert max(map(len, texts)) < 200
+
+
+def test_what_holds_itself_is_described_nevertheless():
+    class Around:
+        def __init__(self):
+            self.other = self
+
+    one, two = (describe_parameters(PRSRegressor(distribution=Around())) for _ in range(2))
+    assert one == two
 
 
 TABLES = {

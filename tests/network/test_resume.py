@@ -19,7 +19,7 @@ WAYS = {
 }
 
 
-class Crash(Exception):
+class CrashError(Exception):
     """Stands for whatever may end a process."""
 
 
@@ -32,7 +32,7 @@ class CrashAfter(Callback):
     def on_epoch_end(self, state):
         self.left -= 1
         if self.left == 0:
-            raise Crash
+            raise CrashError
 
 
 def make(**changes):
@@ -49,7 +49,7 @@ def test_a_resumed_fit_ends_bit_for_bit_like_an_uninterrupted_one(tmp_path, way)
     path = tmp_path / "run.ckpt"
     whole = fitted(make(**WAYS[way]))
     for n_epochs in range(1, len(whole.history_) + 1, 2):
-        with pytest.raises(Crash):
+        with pytest.raises(CrashError):
             fitted(make(**WAYS[way]).set_callbacks(Checkpoint(path), CrashAfter(n_epochs)))
         resumed = fitted(make(**WAYS[way]), resume_from=path)
         np.testing.assert_array_equal(resumed.alpha_, whole.alpha_)
@@ -72,7 +72,7 @@ def test_finished_trainings_are_not_repeated(tmp_path):
         def on_epoch_end(self, state):
             epochs.append(state.epoch)
 
-    with pytest.raises(Crash):
+    with pytest.raises(CrashError):
         fitted(make(**WAYS["path"]).set_callbacks(Checkpoint(path), CrashAfter(8)))
     fitted(make(**WAYS["path"]).set_callbacks(Count()), resume_from=path)
     assert epochs == [3, 1, 2, 3]
@@ -81,7 +81,7 @@ def test_finished_trainings_are_not_repeated(tmp_path):
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
     path = tmp_path_factory.mktemp("checkpoint") / "run.ckpt"
-    with pytest.raises(Crash):
+    with pytest.raises(CrashError):
         fitted(make(**WAYS["path"]).set_callbacks(Checkpoint(path), CrashAfter(8)))
     return path
 
@@ -93,7 +93,7 @@ def test_another_fit_is_refused(stopped):
     for message, args, kwargs in [
         ("expression holds other values", (expression + 1e-9, regulators), genes),
         ("regulators had the shape", (expression, regulators[:3]), genes),
-        ("gene_names had", (expression, [0, 1, 2, 3]), {}),
+        ("gene_names holds", (expression, [0, 1, 2, 3]), {}),
         ("targets was not given", (expression, regulators), {**genes, "targets": [0, 1]}),
         ("expression_val was not given", (expression, regulators, expression), genes),
     ]:

@@ -120,13 +120,10 @@ class _TargetBar(Callback):
         """Say why nothing moves."""
         self._bar.say_compiling()
 
-    def on_prepare(self, settings: Settings) -> None:
-        """Remember how far there is to go."""
-        self._max_iter = settings.max_iter
-
     def on_start(self, settings: Settings, state: TrainingState) -> None:
-        """Call the bar by its name."""
+        """Call the bar by its name, and remember how far there is to go."""
         self._bar.say_name()
+        self._max_iter = settings.max_iter
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Move the bar by the share of the epochs that is done."""
