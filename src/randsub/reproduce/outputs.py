@@ -299,7 +299,7 @@ class Folder:
         return {
             name: [
                 tuple(row[~np.isnan(row)].tolist())
-                for row in pd.read_csv(path, skip_blank_lines=False, **_EXACT).to_numpy(float)
+                for row in pd.read_csv(path, skip_blank_lines=False, **EXACT).to_numpy(float)
             ]
             for name in VECTORS
             if (path := self.path / f"{name}.csv").is_file()
