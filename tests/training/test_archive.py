@@ -126,7 +126,9 @@ def test_made_up_content_is_refused(path, header):
 
 
 @pytest.mark.parametrize(
-    "value", [{1: 2}, {"__array__": 0}, np.array([None]), object(), {1, 2}], ids=repr
+    "value",
+    [{1: 2}, {"__array__": 0}, np.array([None]), object(), {1, 2}],
+    ids=["number as key", "reserved key", "array of objects", "object", "set"],
 )
 def test_other_values_are_not_written(path, value):
     with pytest.raises(TypeError):
