@@ -69,7 +69,9 @@ def test_callbacks_are_no_parameters_and_are_shared_by_clones():
     assert "_skl_callbacks" not in vars(model)
 
 
-@pytest.mark.parametrize("unusable", [StopAt, "bar", None, object()], ids=repr)
+@pytest.mark.parametrize(
+    "unusable", [StopAt, "bar", None, object()], ids=["class", "text", "None", "object"]
+)
 def test_what_is_no_callback_is_refused(unusable):
     with pytest.raises(TypeError, match="callbacks must be instances"):
         make().set_callbacks(unusable)
