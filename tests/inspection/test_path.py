@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
 from randsub.inspection import AlphaPath, PathDisplay
@@ -141,11 +142,14 @@ def test_the_path_is_found_among_the_callbacks(model):
 
 
 def test_set_callbacks_records_a_fit(friedman):
-    if not hasattr(PRSRegressor, "set_callbacks"):
-        pytest.skip("estimators take no callbacks here; the loop is watched in another test")
-    prs = PRSRegressor(n_estimators=5, max_iter=4, n_revivals=0, random_state=0)
+    prs = PRSRegressor(
+        KNeighborsRegressor(), n_estimators=5, max_iter=4, n_revivals=0, random_state=0
+    )
     prs.set_callbacks(AlphaPath()).fit(*friedman)
-    assert PathDisplay.from_estimator(prs).lines_[0].get_xdata().tolist() == [0, 1, 2, 3, 4]
+    display = PathDisplay.from_estimator(prs)
+    assert display.lines_[0].get_xdata().tolist() == [0, 1, 2, 3, 4]
+    at_best = [line.get_ydata()[prs.best_iter_] for line in display.lines_]
+    np.testing.assert_allclose(at_best, np.sort(prs.alpha_)[::-1][:10], rtol=1e-6)
 
 
 def test_others_are_bands():

@@ -1,12 +1,10 @@
 """Alpha along the epochs, remembered while a model is trained."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from randsub._typing import FloatArray, IntArray
-from randsub.training import Callback, Settings, TrainingState
+from randsub.training import Callback, Run, Settings, TrainingState
 
 # Fewer would not show a path.
 _LEAST = 4
@@ -49,12 +47,18 @@ class AlphaPath(Callback):
 
     Examples
     --------
-    With ``model.set_callbacks(path).fit(X, y)``, ``PathDisplay.from_estimator(model)`` draws it.
-
+    >>> from randsub import PRSRegressor
+    >>> from randsub.datasets import make_friedman
     >>> from randsub.inspection import AlphaPath
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> X, y, _ = make_friedman(n_samples=100, n_irrelevant=5, random_state=0)
     >>> path = AlphaPath(max_snapshots=50)
-    >>> path.has_ended
-    False
+    >>> model = PRSRegressor(KNeighborsRegressor(), max_iter=90, random_state=0)
+    >>> model = model.set_callbacks(path).fit(X, y)
+    >>> path.alphas_.shape
+    (46, 1, 10)
+
+    ``PathDisplay.from_estimator(model)`` draws it.
     """
 
     def __init__(self, max_snapshots: int = 200, max_megabytes: float = 64.0) -> None:
@@ -68,7 +72,7 @@ class AlphaPath(Callback):
         self._epochs: list[int] = []
         self._alphas: list[NDArray[np.float32]] = []
 
-    def for_run(self, run: Any) -> "AlphaPath":
+    def for_run(self, run: Run) -> "AlphaPath":
         """One that watches this fit alone, since clones may be fitted at the same time.
 
         Parameters
