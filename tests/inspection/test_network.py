@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from randsub.inspection import NetworkDisplay
-from randsub.inspection.layout import place_nodes
-from randsub.inspection.network import coarse
+from randsub.inspection.canvas import coarse
+from randsub.inspection.layout import legible, place_nodes
 from randsub.network import InferredNetwork
 
 ALPHA = np.array([[0.0, 0.5, 0.2, 0.0], [0.5, 0.0, 0.7, 0.1]])
@@ -115,6 +115,25 @@ def test_no_two_nodes_are_in_one_place(links):
     apart = np.linalg.norm(places[:, np.newaxis] - places, axis=2) + np.eye(13)
     assert apart.min() > 0.05
     np.testing.assert_array_equal(places, place_nodes(sources, targets, 13, 1.3))
+
+
+@settings(deadline=None, derandomize=True)
+@given(n=st.integers(1, 30), seed=st.integers(0, 99))
+def test_names_do_not_overlap_and_none_is_left_out_in_vain(n, seed):
+    rng = np.random.default_rng(seed)
+    places, lengths = rng.uniform(size=(n, 2)), rng.integers(1, 10, size=n)
+    width, height = 0.02, 0.05
+
+    def overlap(i, j):
+        reach = (lengths[i] + lengths[j]) * width / 2.0
+        across, up = np.abs(places[i] - places[j])
+        return across < reach and up < height
+
+    kept = legible(places, lengths.tolist(), (width, height))
+    assert kept[0] == 0
+    assert not any(overlap(i, j) for i in kept for j in kept if i < j)
+    for k in set(range(n)) - set(kept):
+        assert any(overlap(i, k) for i in kept if i < k)
 
 
 def test_a_chain_is_laid_out_straight():

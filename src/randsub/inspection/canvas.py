@@ -5,6 +5,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from randsub._typing import FloatArray
+
 # Colours that people with colour-blindness can tell apart (Okabe and Ito), without those that are
 # lost on white or on black paper.
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -195,3 +197,21 @@ def tidy(ax: Any, grid: str = "") -> None:
     if grid:
         ax.grid(axis=grid, color=NEUTRAL, alpha=0.2, linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def coarse(values: FloatArray, n_rows: int, n_columns: int) -> FloatArray:
+    """The largest value of each block, with at most so many blocks each way.
+
+    An average would hide a large value among many small ones.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, n)
+    n_rows, n_columns : int
+    """
+    for axis, most in enumerate((n_rows, n_columns)):
+        n = values.shape[axis]
+        if n > most:
+            starts = np.arange(most) * n // most
+            values = np.maximum.reduceat(values, starts, axis=axis)
+    return values

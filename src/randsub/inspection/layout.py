@@ -5,6 +5,8 @@ links (the stress of Kamada and Kawai, made smaller step by step by majorisation
 by side. Nothing is drawn at random.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, shortest_path
@@ -43,6 +45,27 @@ def place_nodes(sources: IntArray, targets: IntArray, n_nodes: int, aspect: floa
     for nodes, block, corner in zip(members, blocks, _shelves(blocks, aspect), strict=True):
         positions[nodes] = block - block.min(axis=0) + corner
     return positions
+
+
+def legible(places: FloatArray, lengths: Sequence[int], letter: tuple[float, float]) -> list[int]:
+    """Which names can be written without one on another; those that come first are preferred.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, 2)
+        Where the middle of each name would be.
+    lengths : sequence of int
+        Letters of each name.
+    letter : (float, float)
+        Width and height of a letter, in the units of the places.
+    """
+    sizes = np.column_stack([np.multiply(lengths, letter[0]), np.full(len(lengths), letter[1])])
+    kept: list[int] = []
+    for k, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        apart = np.abs(places[kept] - place) >= (sizes[kept] + size) / 2.0
+        if apart.any(axis=1).all():
+            kept.append(k)
+    return kept
 
 
 def _unstressed(distances: FloatArray) -> FloatArray:

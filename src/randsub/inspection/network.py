@@ -7,14 +7,16 @@ import numpy as np
 import pandas as pd
 
 from randsub._typing import BoolArray, FloatArray, IntArray
-from randsub.inspection.canvas import COLORS, NEUTRAL, make_panels, styled
+from randsub.inspection.canvas import COLORS, NEUTRAL, coarse, make_panels, styled
 from randsub.inspection.features import check_count, shortened
-from randsub.inspection.layout import place_nodes
+from randsub.inspection.layout import legible, place_nodes
 from randsub.network.links import LinkOutputs
 
 # Names along an axis of a map, and cells that it is drawn with; of more, the largest one counts.
 _NAMES = 40
 _CELLS = (400, 600)
+# Longest name in a graph.
+_LETTERS = 16
 _COLUMNS = ("regulator", "target", "weight")
 
 
@@ -175,7 +177,8 @@ class NetworkDisplay:
         n_links : int, default=50
             How many of them; None for all. Links of weight 0 are left out.
         n_names : int, default=60
-            Genes that are named, those whose links have the most weight; None for all.
+            Genes that are named, at most: those whose links have the most weight, as far as the
+            names do not overlap. None for all.
         node_kw : dict, default=None
             Arguments of :meth:`matplotlib.axes.Axes.scatter`.
         arrow_kw : dict, default=None
@@ -210,8 +213,12 @@ class NetworkDisplay:
         self.nodes_ = _nodes(self.ax_, places, sizes, regulates > 0.0, node_kw)
         self.positions_ = {g: (float(x), float(y)) for g, (x, y) in zip(genes, places, strict=True)}
         named = np.argsort(-strength, kind="stable")[: check_count("n_names", n_names, len(genes))]
+        if n_names is not None:
+            lengths = [len(shortened(genes[k], _LETTERS)) for k in named]
+            named = named[legible(places[named], lengths, _letter(self.ax_, places))]
         self.texts_ = [
-            _name(self.ax_, places[k], shortened(genes[k], 16), sizes[k], text_kw) for k in named
+            _name(self.ax_, places[k], shortened(genes[k], _LETTERS), sizes[k], text_kw)
+            for k in named
         ]
         self.ax_.set_aspect("equal", adjustable="datalim")
         self.ax_.margins(0.08)
@@ -270,24 +277,6 @@ class NetworkDisplay:
         if colorbar:
             self.colorbar_ = self.figure_.colorbar(self.image_, ax=self.ax_, label="weight")
         return self
-
-
-def coarse(values: FloatArray, n_rows: int, n_columns: int) -> FloatArray:
-    """The largest value of each block, with at most so many blocks each way.
-
-    An average would hide a strong link among many weak ones.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m, n)
-    n_rows, n_columns : int
-    """
-    for axis, most in enumerate((n_rows, n_columns)):
-        n = values.shape[axis]
-        if n > most:
-            starts = np.arange(most) * n // most
-            values = np.maximum.reduceat(values, starts, axis=axis)
-    return values
 
 
 def _checked(links: Any) -> pd.DataFrame:
@@ -364,6 +353,15 @@ def _arrows(
         )
         arrows.append(ax.add_patch(arrow))
     return arrows
+
+
+def _letter(ax: Any, places: FloatArray) -> tuple[float, float]:
+    """About the width and height of a letter of a name, in the units of the places."""
+    box, extent = ax.get_window_extent(), np.ptp(places, axis=0) + 1.0
+    pixels = min(box.width / extent[0], box.height / extent[1])
+    # A small font has about 8 points, 72 to the inch; letters are narrower than high.
+    height = 8.0 / 72.0 * ax.figure.dpi / pixels
+    return 0.62 * height, 1.2 * height
 
 
 def _name(ax: Any, place: FloatArray, name: str, size: float, given: Any) -> Any:
