@@ -111,7 +111,7 @@ def test_models_side_by_side_share_their_rows(model, friedman):
     np.testing.assert_array_equal(display.shown_, np.argsort(-relative, kind="stable")[:5])
     for bars, importances in zip(display.bars_, both, strict=True):
         np.testing.assert_array_equal(widths(bars), importances[display.shown_])
-    assert [ax.get_title() for ax in display.axes_] == ["PRS", "$forest"]
+    assert [ax.get_title(loc="left") for ax in display.axes_] == ["PRS", "$forest"]
     assert display.axes_[0].get_xlabel() == "importance"
     levels = [line.get_xdata()[0] for line in display.threshold_lines_]
     np.testing.assert_allclose(levels, both.mean(axis=1))
