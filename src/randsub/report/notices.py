@@ -129,7 +129,7 @@ def _renewed_too_often(evidence: Evidence) -> Iterator[Notice]:
     if share > 0.5:
         yield Notice(
             "warning",
-            "Models were renewed at almost every epoch",
+            "Models were renewed very often",
             f"The effective sample size fell below its threshold in {share:.0%} of the epochs: "
             "alpha moves further in an epoch than its models can tell about. Lower learning_rate, "
             "or raise n_estimators.",

@@ -82,8 +82,8 @@ def scores(comparison: Comparison) -> Markup:
             tag(
                 "p",
                 "In brackets: 95 % intervals, from drawing the new rows again, a thousand times. "
-                "They tell of chance in these rows, not in training. The lead is measured on the same "
-                "draws; an interval that holds 0 means that the two cannot be told apart. "
+                "They tell of chance in these rows, not in training. The lead is measured on the "
+                "same draws; an interval that holds 0 means that the two cannot be told apart. "
                 f"{_rivals_explained(comparison)}",
                 class_="aside",
             ),
@@ -151,7 +151,7 @@ def _score_row(contender: Contender, comparison: Comparison) -> Markup:
             value, low, high = contender.lead
             lead = _with_span(signed(value), signed(low), signed(high))
         time = "" if contender.seconds is None else seconds(contender.seconds)
-        cells += [_labelled("Lead of this model", lead), _labelled("Time", time)]
+        cells += [_labelled("Lead", lead), _labelled("Time", time)]
     return tag("tr", *cells, class_="self" if contender.key == "model" else None)
 
 
