@@ -165,6 +165,20 @@ def test_the_theme_can_be_chosen(page):
     assert page.run(paper) == light
 
 
+def test_paper_is_white(page):
+    click(page, "#theme")
+    click(page, "#theme")  # from auto over light to dark
+    feature = {"name": "prefers-color-scheme", "value": "dark"}
+    page.call("Emulation.setEmulatedMedia", media="print", features=[feature])
+    try:
+        paper = page.run("getComputedStyle(document.body).backgroundColor")
+        click(page, "#theme")  # to auto, on a dark system
+        automatic = page.run("getComputedStyle(document.body).backgroundColor")
+    finally:
+        page.call("Emulation.setEmulatedMedia", media="", features=[])
+    assert paper == automatic == "rgb(255, 255, 255)"
+
+
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_nothing_hangs_over_the_edge(page, width):
     page.resize(width, 844)
