@@ -33,12 +33,18 @@ class OpenModel:
         What it was trained on.
     extra : mapping
         What `fit` has written down beside that: ``categorical``, ``weight``, ...
+    command : str or None
+        The command line that made it.
+    made : str
+        When that was.
     """
 
     path: Path
     model: Any
     data: DataFacts | None
     extra: Mapping[str, Any]
+    command: str | None
+    made: str
 
     @property
     def task(self) -> str:
@@ -89,7 +95,9 @@ def open_model(path: Path, *, allow_joblib: bool = False, trusted: Sequence[str]
     model = folder.model
     if not hasattr(model, "feature_importances_"):
         raise ValueError(f"{path} holds a {type(model).__name__}, which has no importances.")
-    return OpenModel(path, model, folder.data, folder.facts["extra"])
+    facts = folder.facts
+    command = None if facts["command"] is None else shlex.join(facts["command"])
+    return OpenModel(path, model, folder.data, facts["extra"], command, str(facts.get("made")))
 
 
 def _read(path: Path, *, allow_joblib: bool, trusted: Sequence[str] = ()) -> ModelFolder:

@@ -57,9 +57,12 @@ def _run(args: argparse.Namespace) -> int:
     test = None if args.test is None else _rows(args, fitted, args.test)
     given: dict[str, Any] = {}
     if training is not None:
-        given |= {"X": training[0], "y": training[1]}
+        given |= dict(zip(("X", "y", "sample_weight"), training, strict=True))
     if test is not None:
-        given |= {"X_test": test[0], "y_test": test[1]}
+        given |= dict(zip(("X_test", "y_test", "sample_weight_test"), test, strict=True))
+    facts = {"Model folder": str(args.model), "Made": fitted.made}
+    if fitted.data is not None and fitted.data.source is not None:
+        facts["Data"] = fitted.data.source
     with whole_file(args.output) as draft:
         write_report(
             fitted.model,
@@ -67,6 +70,8 @@ def _run(args: argparse.Namespace) -> int:
             **given,
             title=args.title,
             compare=not args.no_compare,
+            facts=facts,
+            command=fitted.command,
             n_jobs=args.jobs,
             random_state=args.seed,
         )
@@ -92,23 +97,26 @@ def _training(args: argparse.Namespace, fitted: Any, console: Any) -> Any:
             return None
     if source is None:
         return None
-    X, y = _rows(args, fitted, source)
+    X, y, weight = _rows(args, fitted, source)
     if fitted.data is not None and DataFacts.of(X, y).fingerprint != fitted.data.fingerprint:
         if args.data is not None:
             raise ValueError(f"{source} is not the data that {args.model} was trained on.")
         console.say(f"{source} has changed since {args.model} was trained: no comparison.")
         return None
-    return X, y
+    return X, y, weight
 
 
-def _rows(args: argparse.Namespace, fitted: Any, path: Path) -> tuple[Any, Any]:
-    """Features and targets of a table, as the model knows them."""
+def _rows(args: argparse.Namespace, fitted: Any, path: Path) -> tuple[Any, Any, Any]:
+    """Features, targets and weights of a table, as the model knows them."""
     from randsub.cli.tables import read_table
     from randsub.cli.tables.columns import check_numbers, find_column, same_labels
 
     frame = read_table(path, args.separator)
     target = find_column(path, frame, fitted.target or "y", "the model")
     X, y = fitted.features(path, frame), frame[target]
+    weight = fitted.extra.get("weight")
+    if weight is not None:
+        weight = check_numbers(path, frame[find_column(path, frame, weight, "the model")])
     if fitted.task == "regression":
-        return X, check_numbers(path, y)
-    return X, same_labels(y, fitted.model.classes_)
+        return X, check_numbers(path, y), weight
+    return X, same_labels(y, fitted.model.classes_), weight

@@ -49,6 +49,9 @@ def add(verbs: Any) -> None:
         help="by shadow features, with a false discovery rate of at most Q, as 0.1",
     )
     verb.add_argument("--no-target", action="store_true", help="leave the target out")
+    verb.add_argument(
+        "--seed", type=whole_number(0), default=0, metavar="N", help="of the permuted copies"
+    )
     verb.add_argument("--jobs", type=int, metavar="N", help="workers, with --fdr (default: 1)")
     add_table_flags(verb)
     verb.set_defaults(run=_run)
@@ -95,6 +98,7 @@ def _by_shadows(args: argparse.Namespace, fitted: Any, frame: Any, X: Any, conso
     """Names of the columns that beat permuted copies."""
     from sklearn.base import clone
 
+    from randsub.cli.models import interruptions_are_errors
     from randsub.cli.tables.columns import check_target, find_column
     from randsub.selection import ShadowSelector
 
@@ -103,6 +107,10 @@ def _by_shadows(args: argparse.Namespace, fitted: Any, frame: Any, X: Any, conso
     model = clone(fitted.model)
     if args.jobs is not None:
         model.set_params(n_jobs=args.jobs)
-    console.say(f"Training on {X.shape[1]} features and as many permuted copies.")
-    selector = ShadowSelector(model, fdr=args.fdr).fit(X, y)
+    console.say("Training again, with permuted copies of the features beside them.")
+    selector = ShadowSelector(
+        model, fdr=args.fdr, random_state=args.seed, verbose=int(not console.quiet)
+    )
+    with interruptions_are_errors():
+        selector.fit(X, y)
     return [name for name, taken in zip(X.columns, selector.get_support(), strict=True) if taken]
