@@ -275,6 +275,9 @@ def _trained(args: argparse.Namespace, job: Job, console: Any) -> None:
                 f"{shlex.quote(str(checkpoint))} goes on from there."
             )
         raise
+    finally:
+        # What watched over it is no part of the model that is written.
+        job.model.set_callbacks()
 
 
 def _extra(args: argparse.Namespace, job: Job) -> dict[str, Any]:
