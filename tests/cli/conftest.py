@@ -4,10 +4,8 @@ import shutil
 
 import pytest
 
+from cli_words import TINY
 from randsub.cli import main
-
-# Trained in a moment: few and simple models, and nothing to compile.
-TINY = ["--epochs", "3", "--members", "5", "--param", "engine=generic", "--base", "ridge"]
 
 
 @pytest.fixture(scope="session")

@@ -119,7 +119,16 @@ def _add_run(group: Any) -> None:
         help="end training after so long, as 90s, 15m or 2h, and keep the best alpha so far",
     )
     group.add_argument(
-        "--checkpoint", type=Path, metavar="FILE", help="write the state of training now and then"
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="write the state of training now and then, for --resume",
+    )
+    group.add_argument(
+        "--checkpoint-every",
+        type=whole_number(1),
+        metavar="N",
+        help="after every N epochs (default: after every minute)",
     )
     group.add_argument(
         "--resume",
@@ -251,7 +260,7 @@ def _trained(args: argparse.Namespace, job: Job, console: Any) -> None:
         callbacks.append(TimeLimit(args.time_limit))
     checkpoint = args.checkpoint or args.resume
     if checkpoint is not None:
-        callbacks.append(Checkpoint(checkpoint))
+        callbacks.append(Checkpoint(checkpoint, every=args.checkpoint_every))
     given: dict[str, Any] = {"sample_weight": job.samples.weight}
     if job.validation is not None:
         given |= {

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from randsub.cli.tables.kinds import TableError
-
 FORMS = "size=LAM, fused=LAM (columns in a row) or fused=LAM@HEIGHTxWIDTH (an image)"
 
 
@@ -93,7 +91,7 @@ def read_groups(text: str | None, separator: str | None) -> Any:
     path = Path(text)
     if path.suffix.lower() == ".json":
         return _groups_of_json(path)
-    from randsub.cli.tables import read_table
+    from randsub.cli.tables import TableError, read_table
 
     frame = read_table(path, separator)
     if not {"feature", "group"} <= set(frame.columns):
@@ -109,6 +107,8 @@ def read_groups(text: str | None, separator: str | None) -> Any:
 
 
 def _groups_of_json(path: Path) -> dict[str, list[str]]:
+    from randsub.cli.tables import TableError
+
     if not path.exists():
         raise FileNotFoundError(
             f"There is no file {path}; --groups takes 'prefix' or the name of a file."

@@ -121,7 +121,7 @@ def test_gaps_pass_where_the_base_model_takes_them():
 def test_unknown_columns_are_answered_with_known_ones():
     frame = pd.DataFrame({"price": [1], "size": [2]})
     assert find_column(PATH, frame, "size", "--target") == "size"
-    with pytest.raises(TableError, match="no column 'prize' as --target.*did you mean 'price'"):
+    with pytest.raises(TableError, match=r"no column 'prize' as --target.*did you mean 'price'"):
         find_column(PATH, frame, "prize", "--target")
     with pytest.raises(TableError, match="it has 'price', 'size'"):
         find_column(PATH, frame, "zzz", "--drop")

@@ -72,10 +72,7 @@ def _with_categories(
     coded = _column(path, arrays, "is_categorical", frame.shape[1]).astype(bool)
     try:
         levels = json.loads(str(arrays.get("category_levels_json", "{}")))
-        columns = {
-            name: _named(frame[name], levels[name])
-            for name in frame.columns[coded]
-        }
+        columns = {name: _named(frame[name], levels[name]) for name in frame.columns[coded]}
     except (ValueError, TypeError, KeyError) as error:
         raise TableError(
             path, f"category_levels_json does not list the levels of its categories ({error})"
