@@ -31,7 +31,14 @@ def versions() -> dict[str, str]:
 
 def describe_parameters(model: Any) -> dict[str, str]:
     """Every parameter that has a say in the result, as text."""
-    return {name: _short(describe(value)) for name, value in _parameters(model).items()}
+    described = {}
+    for name, value in _parameters(model).items():
+        try:
+            described[name] = _short(describe(value))
+        except RecursionError:
+            # It holds itself somewhere.
+            described[name] = _short(_printed(value))
+    return described
 
 
 def _parameters(model: Any) -> dict[str, Any]:
@@ -60,11 +67,15 @@ def describe(value: Any) -> str:
         return _object(value, _parameters(value))
     if hasattr(value, "__code__"):
         return f"{value.__module__}.{value.__qualname__} {_digest([value.__code__.co_code])}"
-    text = repr(value)
-    if text == object.__repr__(value):
-        return _object(value, getattr(value, "__dict__", {}))
-    # Where something lies in memory says nothing.
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+    if getattr(value, "__dict__", None):
+        # What it prints may not be all that it is.
+        return _object(value, vars(value))
+    return _printed(value)
+
+
+def _printed(value: Any) -> str:
+    """What it prints; where it lies in memory says nothing."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
 
 
 def describe_data(table: Any) -> dict[str, str]:
