@@ -11,8 +11,11 @@ from randsub.exceptions import (
     DatasetFormatError,
     DatasetNotFoundError,
     InterruptedFitWarning,
+    ModelFormatError,
     NoFeatureLeftWarning,
     RandsubWarning,
+    UnsavableModelError,
+    UntrustedTypesError,
 )
 
 
@@ -133,3 +136,19 @@ def test_an_error_about_a_missing_data_set_reads_as_it_was_written() -> None:
     error = DatasetNotFoundError("Found no lung.npz in data.")
     assert isinstance(error, FileNotFoundError)
     assert str(pickle.loads(pickle.dumps(error))) == "Found no lung.npz in data."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelFormatError("a.skops", "it is a folder"),
+        UntrustedTypesError("a.skops", ["os.system", "builtins.eval"]),
+        UnsavableModelError("Ridge", "a lambda", "Name it."),
+    ],
+)
+def test_errors_about_model_files_survive_copying_and_name_the_remedy(error) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(copy.copy(error)) == str(error)
+    assert vars(again) == vars(error)
+    remedies = ("randsub.persistence.save", "trusted=['os.system', 'builtins.eval']", "Name it.")
+    assert any(remedy in str(error) for remedy in remedies)

@@ -92,9 +92,7 @@ def _run(args: argparse.Namespace) -> int:
         f"{args.data}: {expression.shape[0]} samples of {expression.shape[1]} genes, "
         f"{expression.shape[1] if regulators is None else len(regulators)} candidate regulators."
     )
-    if not console.quiet:
-        model.set_params(verbose=1)
-    _stop_for_good(model, expression, regulators, validation, targets)
+    _trained(model, expression, regulators, validation, targets, console)
     links = model.links(args.top)
     _WRITERS[args.output.suffix.lower()](model, args.output, args.top)
     document = {
@@ -146,12 +144,20 @@ def _model(args: argparse.Namespace, base: Any, cls: Any) -> Any:
     return with_parameters(cls(base, lam=args.lam, n_jobs=args.jobs, random_state=args.seed), given)
 
 
-def _stop_for_good(
-    model: Any, expression: Any, regulators: Any, validation: Any, targets: Any
+def _trained(
+    model: Any, expression: Any, regulators: Any, validation: Any, targets: Any, console: Any
 ) -> None:
     """Train; what Ctrl-C cuts short is no answer."""
-    from randsub.cli.models import interruptions_are_errors
+    import sys
 
+    from randsub.cli.models import interruptions_are_errors
+    from randsub.cli.progress import TrainingProgress, is_terminal
+
+    if not console.quiet and is_terminal(sys.stderr):
+        # Its own bar knows of all the parts that are trained one after the other.
+        model.set_params(verbose=1)
+    elif not console.quiet:
+        model.set_callbacks(TrainingProgress())
     with interruptions_are_errors():
         model.fit(expression, regulators, validation, targets=targets)
 

@@ -242,6 +242,7 @@ def relative_name(name: Any) -> str:
     ------
     ValueError
     """
-    if not isinstance(name, str) or not name or name != Path(name).name or "\\" in name:
+    plain = isinstance(name, str) and name == Path(name).name and "\\" not in name
+    if not plain or name in ("", ".", ".."):
         raise ValueError(f"a file in a model folder has a plain name, got {name!r}.")
     return name

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from randsub._tables import exact_floats
+from randsub._files import EXACT
 from randsub.exceptions import ModelFormatError
 from randsub.persistence.exchange import parts_of
 from randsub.persistence.facts import (
@@ -245,9 +245,7 @@ class ModelFolder:
             return None
         path = self.file(name)
         try:
-            return pd.read_csv(
-                path, keep_default_na=False, na_values=[""], **exact_floats(), **options
-            )
+            return pd.read_csv(path, keep_default_na=False, na_values=[""], **EXACT, **options)
         except (ValueError, UnicodeDecodeError) as error:
             raise ModelFormatError(path, f"it is no table ({error})", REMEDY) from error
 

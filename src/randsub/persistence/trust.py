@@ -69,7 +69,6 @@ _SPLITTERS = (
 SKLEARN: tuple[str, ...] = (
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS.split()),
     *(f"sklearn.model_selection._split.{name}" for name in _SPLITTERS.split()),
-    "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.compose._column_transformer.make_column_selector",
     "sklearn.metrics._scorer._MultimetricScorer",
     "sklearn.metrics._scorer._PassthroughScorer",

@@ -20,8 +20,7 @@ import scipy
 import sklearn
 
 import randsub
-from randsub._files import write_atomically
-from randsub._tables import exact_floats
+from randsub._files import EXACT, write_atomically
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS
 from randsub.reproduce.comparable import MANNER, comparable, manner
 from randsub.reproduce.experiment import Experiment
@@ -229,7 +228,7 @@ class Folder:
             run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
             text = dict.fromkeys(_TEXT, str)
             results, timings = (
-                pd.read_csv(self.path / name, dtype=text, **exact_floats())
+                pd.read_csv(self.path / name, dtype=text, **EXACT)
                 for name in ("results.csv", "timings.csv")
             )
         except FileNotFoundError as error:
