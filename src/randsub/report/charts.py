@@ -58,8 +58,10 @@ class LineChart:
     lines : sequence of Line
     level : (str, float) or None
         A horizontal line and its name.
+    best : (str, float) or None
+        The vertical line that matters most, and its name.
     marks : sequence of (str, float)
-        Vertical lines and their names.
+        Other vertical lines and their names.
     ticks : ndarray
         Epochs with a small tick at the bottom.
     from_zero : bool
@@ -73,6 +75,7 @@ class LineChart:
     x_name: str
     lines: Sequence[Line]
     level: tuple[str, float] | None = None
+    best: tuple[str, float] | None = None
     marks: Sequence[tuple[str, float]] = ()
     ticks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     from_zero: bool = False
@@ -99,7 +102,8 @@ class LineChart:
             [
                 *(_grid_line(self._y(value)) for value in ticks),
                 *self._ticks(),
-                *(self._mark(x) for _, x in self.marks),
+                *(self._upright(x, "mark") for _, x in self.marks),
+                None if self.best is None else self._upright(self.best[1], "best"),
                 self._level(),
                 *(self._path(line) for line in self.lines),
             ]
@@ -163,7 +167,7 @@ class LineChart:
         first, last = float(self.x[0]), float(self.x[-1])
         between = [t for t in nice_ticks(first, last, 4) if first < t < last]
         # One that stands too near the end would be written into it.
-        return [first, *(t for t in between if 0.1 < self._x(t) / SIDE < 0.9), last]
+        return [first, *(t for t in between if 0.12 < self._x(t) / SIDE < 0.8), last]
 
     def _path(self, line: Line) -> Markup:
         kept = self._kept()
@@ -185,9 +189,9 @@ class LineChart:
             for x in shown
         ]  # fmt: skip
 
-    def _mark(self, x: float) -> Markup:
+    def _upright(self, x: float, style: str) -> Markup:
         place = f"{self._x(x):.1f}"
-        return tag("line", x1=place, x2=place, y1="0", y2="1000", class_="mark")
+        return tag("line", x1=place, x2=place, y1="0", y2="1000", class_=style)
 
     def _level(self) -> Markup | None:
         if self.level is None:
@@ -199,6 +203,8 @@ class LineChart:
         entries = [(line.name, line.style) for line in self.lines]
         if self.level is not None:
             entries.append((self.level[0], "level"))
+        if self.best is not None:
+            entries.append((self.best[0], "best"))
         entries += [(name, "mark") for name in dict.fromkeys(name for name, _ in self.marks)]
         if len(self.ticks):
             entries.append(("models renewed", "tick"))

@@ -42,7 +42,8 @@ def _epoch_charts(model: BasePRS, history: pd.DataFrame) -> list[LineChart]:
             epochs,
             "Epoch",
             [Line("validation", validation), Line("held-out batches", held_out, "second")],
-            marks=[best, *revived],
+            best=best,
+            marks=revived,
         ),
         LineChart(
             "size",
@@ -52,7 +53,8 @@ def _epoch_charts(model: BasePRS, history: pd.DataFrame) -> list[LineChart]:
             epochs,
             "Epoch",
             [Line("expected size", size)],
-            marks=[best, *revived],
+            best=best,
+            marks=revived,
             from_zero=True,
         ),
         LineChart(
