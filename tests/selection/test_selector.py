@@ -247,6 +247,8 @@ def test_not_fitted():
 
 
 def expected_to_fail(estimator):
+    if not isinstance(estimator.estimator, Ridge):
+        return {}  # so small an ensemble selects nothing in either case
     reason = (
         "rows are shuffled one by one, so a sample that is repeated is not shuffled as a sample of "
         "twice the weight is"

@@ -136,13 +136,13 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from randsub import PRSRegressor
     >>> from randsub.datasets import make_friedman
     >>> from randsub.selection import ShadowSelector
-    >>> X, y, relevant = make_friedman(200, 10, correlation=0.0, random_state=0)
-    >>> model = PRSRegressor(KNeighborsRegressor(), max_iter=100, learning_rate=5e-3)
-    >>> selector = ShadowSelector(model, n_runs=2, random_state=0).fit(X, y)
+    >>> X, y, relevant = make_friedman(300, 15, correlation=0.0, random_state=0)
+    >>> model = PRSRegressor(KNeighborsRegressor(), max_iter=200, learning_rate=5e-3, n_revivals=0)
+    >>> selector = ShadowSelector(model, n_runs=3, random_state=0).fit(X, y)
     >>> selector.get_support(indices=True).tolist() == relevant.tolist()
     True
     >>> selector.transform(X).shape
-    (200, 5)
+    (300, 5)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

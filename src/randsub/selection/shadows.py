@@ -131,7 +131,7 @@ def _check_penalty(penalty: Penalty, n_parameters: int) -> None:
     try:
         penalty.check(n_parameters)
         theta = np.random.default_rng(0).random((1, n_parameters))
-        alike = np.isclose(penalty.value(theta), penalty.value(theta[:, ::-1]), rtol=1e-9)
+        alike = bool(np.isclose(penalty.value(theta), penalty.value(theta[:, ::-1]), rtol=1e-9))
     except ValueError as error:
         reason, alike = str(error).rstrip("."), False
     if not alike:

@@ -179,9 +179,9 @@ def stability(
     >>> from randsub import PRSRegressor
     >>> from randsub.datasets import make_friedman
     >>> from randsub.selection import stability
-    >>> X, y, relevant = make_friedman(200, 10, correlation=0.0, random_state=0)
-    >>> model = PRSRegressor(KNeighborsRegressor(), max_iter=100, learning_rate=5e-3)
-    >>> result = stability(model, X, y, n_runs=4, random_state=0)
+    >>> X, y, relevant = make_friedman(300, 15, correlation=0.0, random_state=0)
+    >>> model = PRSRegressor(KNeighborsRegressor(), max_iter=200, learning_rate=5e-3, n_revivals=0)
+    >>> result = stability(model, X, y, n_runs=5, random_state=0)
     >>> sorted(result.mean.argsort()[-5:].tolist()) == relevant.tolist()
     True
     >>> list(result.table().columns)
