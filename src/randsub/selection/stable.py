@@ -51,8 +51,8 @@ class Stability:
         ``value``, ``lower`` and ``upper`` of a measure of the stability of the selection as a
         whole: 1 if all runs select the same features (or groups), 0 on average if they select as
         many at random (Nogueira, Sechidis and Brown, 2018). NaN if all select nothing, or
-        everything. The interval takes runs as independent, which subsamples of the same data are
-        not: it is too narrow.
+        everything. The interval takes runs as many and independent; with few of them, on
+        subsamples of the same data, it is too narrow.
     """
 
     importances: FloatArray
@@ -179,9 +179,9 @@ def stability(
     >>> from randsub import PRSRegressor
     >>> from randsub.datasets import make_friedman
     >>> from randsub.selection import stability
-    >>> X, y, relevant = make_friedman(200, 10, correlation=0.0, random_state=0)
-    >>> model = PRSRegressor(KNeighborsRegressor(), max_iter=100, learning_rate=5e-3)
-    >>> result = stability(model, X, y, n_runs=4, random_state=0)
+    >>> X, y, relevant = make_friedman(300, 15, correlation=0.0, random_state=0)
+    >>> model = PRSRegressor(KNeighborsRegressor(), max_iter=200, learning_rate=5e-3, n_revivals=0)
+    >>> result = stability(model, X, y, n_runs=5, random_state=0)
     >>> sorted(result.mean.argsort()[-5:].tolist()) == relevant.tolist()
     True
     >>> list(result.table().columns)
