@@ -80,5 +80,5 @@ def _with_categories(
     return frame.assign(**columns)
 
 
-def _named(codes: "pd.Series[Any]", levels: Any) -> pd.Categorical:
+def _named(codes: "pd.Series[Any]", levels: Any) -> Any:
     return pd.Categorical.from_codes(codes.astype(int), pd.Index([str(name) for name in levels]))
