@@ -191,7 +191,7 @@ def test_a_foreign_type_in_a_model_is_refused(here, capsys):
 
 
 def test_many_columns(here, capsys):
-    n, m = 20, 20_000
+    n, m = 20, 5_000
     X = np.random.default_rng(0).integers(0, 100, (n, m))
     X[:, 0] = np.arange(n) % 2 * 100
     lines = [",".join([*(f"g{j}" for j in range(m)), "y"])]

@@ -102,7 +102,10 @@ def test_select_by_shadow_features(here, capsys):
     frame = pd.read_csv("d.csv").assign(y=lambda f: 10 * f["x1"] + 8 * f["x2"] + 6 * f["x4"])
     frame.to_csv("easy.csv", index=False)
     words = ["fit", "easy.csv", "--target", "y", "-o", "easy", "-q", *TINY]
-    assert run(*words, "--epochs", "150", "--param", "learning_rate=0.01") == Exit.DONE
+    assert (
+        run(*words, "--epochs", "20", "--param", "learning_rate=0.05", "--param", "n_batches=2")
+        == Exit.DONE
+    )
     words = ["select", "easy", "easy.csv", "--fdr", "0.2", "-o", "s.csv", "--json", "-q"]
     assert run(*words) == Exit.DONE
     selected = document(capsys)["selected"]
