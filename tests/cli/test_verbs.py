@@ -1,0 +1,275 @@
+"""From a table to a model, and all that can be done with it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from cli_words import TINY
+from randsub import PRSRegressor
+from randsub.cli import main
+from randsub.cli.main import Exit
+from randsub.persistence import ModelFolder
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def document(capsys):
+    """Standard output, which is one json document and nothing else."""
+    return json.loads(capsys.readouterr().out)
+
+
+def test_fit_is_the_fit_of_python(here):
+    frame = pd.read_csv("d.csv")
+    model = ModelFolder.read(here / "model").model
+    X, y = frame.drop(columns="y"), frame["y"].to_numpy()
+    twin = PRSRegressor(**model.get_params(deep=False)).fit(X, y)
+    assert_array_equal(twin.alpha_, model.alpha_)
+    assert_array_equal(twin.predict(X), model.predict(X))
+
+
+def test_the_same_seed_gives_the_same_model(here):
+    for name in ("one", "two"):
+        words = ["fit", "d.csv", "--target", "y", "-o", name, "-q", *TINY, "--seed", "3"]
+        assert run(*words, *(["--jobs", "2"] if name == "two" else [])) == Exit.DONE
+    one, two = (ModelFolder.read(here / name) for name in ("one", "two"))
+    assert_array_equal(one.model.alpha_, two.model.alpha_)
+    other = ModelFolder.read(here / "model").model
+    assert not np.array_equal(one.model.alpha_, other.alpha_)
+
+
+def test_predictions_are_those_of_the_model(here, capsys):
+    assert run("predict", "model", "d.csv", "-o", "p.csv", "--json") == Exit.DONE
+    told = document(capsys)
+    frame = pd.read_csv("d.csv")
+    model = ModelFolder.read(here / "model").model
+    X = frame.drop(columns="y")
+    assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(X))
+    assert told["rows"] == 60
+    assert told["score"] == pytest.approx(model.score(X, frame["y"]))
+
+    # Other columns, in another order, and on standard output.
+    frame.assign(more="text")[["more", *reversed(X.columns)]].to_csv("shuffled.csv", index=False)
+    assert run("predict", "model", "shuffled.csv") == Exit.DONE
+    out, err = capsys.readouterr()
+    assert out == (here / "p.csv").read_text()
+    assert "R2" not in err
+
+
+def test_rank_in_all_its_forms(here, capsys):
+    model = ModelFolder.read(here / "model").model
+    order = np.argsort(-model.alpha_, kind="stable")[:3]
+    names = model.feature_names_in_[order].tolist()
+    assert run("rank", "model", "--top", "3") == Exit.DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["rank", "feature", "importance"]
+    assert [line.split()[1] for line in lines[1:]] == names
+    assert run("rank", "model", "--top", "3", "--format", "csv") == Exit.DONE
+    (here / "r.csv").write_text(capsys.readouterr().out)
+    assert_array_equal(pd.read_csv("r.csv")["importance"], model.alpha_[order])
+    assert run("rank", "model", "--top", "3", "--json") == Exit.DONE
+    assert [row["feature"] for row in document(capsys)] == names
+    assert run("rank", "model", "--top", "3", "-o", "s.csv", "-q") == Exit.DONE
+    assert (here / "s.csv").read_text() == (here / "r.csv").read_text()
+
+
+def test_select_writes_the_columns_that_matter(here, capsys):
+    assert run("rank", "model", "--json") == Exit.DONE
+    ranking = document(capsys)
+    names = [row["feature"] for row in ranking]
+    frame = pd.read_csv("d.csv")
+    assert run("select", "model", "d.csv", "--top", "4", "-o", "s.csv", "--json") == Exit.DONE
+    assert document(capsys)["selected"] == names[:4]
+    pd.testing.assert_frame_equal(pd.read_csv("s.csv"), frame[[*names[:4], "y"]])
+
+    level = ranking[2]["importance"]
+    words = ["select", "model", "d.csv", "--threshold", level, "-o", "s.csv", "-q", "--no-target"]
+    assert run(*words) == Exit.DONE
+    assert list(pd.read_csv("s.csv").columns) == names[:3]
+    # After an epoch no alpha is far from where it began.
+    short = ["fit", "d.csv", "--target", "y", "-o", "short", "-q", *TINY, "--epochs", "1"]
+    assert run(*short) == Exit.DONE
+    assert run("select", "short", "d.csv", "--threshold", "1", "-o", "none.csv") == Exit.ERROR
+    assert "No column is selected" in capsys.readouterr().err
+    assert not (here / "none.csv").exists()
+
+
+def test_select_by_shadow_features(here, capsys):
+    frame = pd.read_csv("d.csv").assign(y=lambda f: 10 * f["x1"] + 8 * f["x2"] + 6 * f["x4"])
+    frame.to_csv("easy.csv", index=False)
+    words = ["fit", "easy.csv", "--target", "y", "-o", "easy", "-q", *TINY]
+    assert (
+        run(*words, "--epochs", "20", "--param", "learning_rate=0.05", "--param", "n_batches=2")
+        == Exit.DONE
+    )
+    words = ["select", "easy", "easy.csv", "--fdr", "0.2", "-o", "s.csv", "--json", "-q"]
+    assert run(*words) == Exit.DONE
+    selected = document(capsys)["selected"]
+    assert set(selected) & {"x1", "x2", "x4"}
+    assert list(pd.read_csv("s.csv").columns) == [*selected, "y"]
+
+
+def test_info_tells_what_is_there(here, capsys):
+    assert run("info", "model", "--json") == Exit.DONE
+    told = document(capsys)
+    assert told["model"]["task"] == "regression"
+    assert told["data"]["target"] == "y"
+    assert told["training"]["epochs"] == 150
+    assert told["command"].startswith("randsub fit ")
+    assert run("info", "model") == Exit.DONE
+    assert "PRSRegressor" in capsys.readouterr().out
+    assert run("info", "--json") == Exit.DONE
+    told = document(capsys)
+    assert set(told["engines"]) >= {"neighbors", "tree", "generic"}
+    assert told["packages"]["numpy"] == np.__version__
+
+
+def test_report_is_written(here, capsys):
+    words = ["report", "model", "-o", "r.html", "--json", "--no-compare"]
+    assert run(*words, "--test", "d.csv") == Exit.DONE
+    assert document(capsys)["output"] == "r.html"
+    page = (here / "r.html").read_text()
+    assert "<html" in page
+    assert "noise3" in page
+    # The data that it was trained on has gone.
+    model = json.loads((here / "model" / "model.json").read_text())
+    model["data"]["source"] = str(here / "gone.csv")
+    (here / "model" / "model.json").write_text(json.dumps(model))
+    assert run("report", "model", "-o", "r.html", "--no-compare") == Exit.DONE
+    assert "is not there any more" in capsys.readouterr().err
+    pd.read_csv("d.csv").assign(y=1.5).to_csv("other.csv", index=False)
+    assert run("report", "model", "--data", "other.csv", "-o", "r.html") == Exit.ERROR
+    assert "is not the data" in capsys.readouterr().err
+
+
+@pytest.fixture
+def classes(here):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b_1", "b_2"])
+    frame["colour"] = rng.choice(["red", "green"], 60)
+    frame["code"] = rng.choice([1, 2, 3], 60)
+    frame["importance"] = rng.uniform(1, 2, 60)
+    frame["kind"] = np.where(frame["a"] > 0, "cat", "dog")
+    frame.to_csv("c.csv", index=False)
+    return here
+
+
+def test_classification_with_all_there_is_to_say(classes, capsys):
+    groups = classes / "groups.json"
+    groups.write_text(json.dumps({"both": ["b_1", "b_2"]}))
+    pd.read_csv("c.csv").head(30).to_csv("v.csv", index=False)
+    words = ["fit", "c.csv", "--target", "kind", "-o", "m", "--json", *TINY, "--base", "nb"]
+    words += ["--categorical", "code", "--weight", "importance", "--groups", groups]
+    words += ["--validation", "v.csv", "--penalty", "size=0.001", "--time-limit", "1h"]
+    words += ["--base-param", "var_smoothing=1e-8"]
+    assert run(*words) == Exit.DONE
+    told = document(capsys)
+    assert told["task"] == "classification"
+    assert told["features"] == 5
+    model = ModelFolder.read(classes / "m").model
+    assert model.classes_.tolist() == ["cat", "dog"]
+    assert model.estimator.var_smoothing == 1e-8
+    assert model.penalty.lam == 0.001
+    alpha = dict(zip(model.feature_names_in_, model.alpha_, strict=True))
+    assert alpha["b_1"] == alpha["b_2"]
+    assert model.category_encoder_ is not None
+
+    assert run("predict", "m", "c.csv", "--probabilities", "-o", "p.csv", "-q") == Exit.DONE
+    p = pd.read_csv("p.csv")
+    assert list(p.columns) == ["prediction", "p_cat", "p_dog"]
+    assert_array_equal(p["p_cat"] + p["p_dog"], 1.0)
+    assert ((p["p_cat"] < p["p_dog"]) == (p["prediction"] == "dog"))[p["p_cat"] != 0.5].all()
+    assert run("report", "m", "-o", "r.html", "--no-compare", "-q") == Exit.DONE
+
+
+def test_groups_as_a_table_and_by_prefix(classes):
+    pd.DataFrame({"feature": ["b_1", "b_2"], "group": ["g", "g"]}).to_csv("g.csv", index=False)
+    words = ["fit", "c.csv", "--target", "kind", "-q", "--drop", "importance", *TINY]
+    for name, groups in (("one", "g.csv"), ("two", "prefix")):
+        assert run(*words, "--groups", groups, "-o", name) == Exit.DONE
+    one, two = (ModelFolder.read(classes / name).model for name in ("one", "two"))
+    assert_array_equal(one.feature_groups_, [0, 1, 1, 2, 3])
+    assert_array_equal(one.feature_groups_, two.feature_groups_)
+
+
+def test_a_class_of_ones_own(here, monkeypatch):
+    (here / "mine.py").write_text(
+        "from sklearn.linear_model import Ridge\nclass Mine(Ridge):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(here))
+    words = ["fit", "d.csv", "--target", "y", "-q", *TINY, "--base", "mine:Mine", "-o", "m"]
+    assert run(*words, "--base-param", "alpha=2.5") == Exit.DONE
+    assert run("rank", "m") == Exit.ERROR
+    assert run("rank", "m", "--trust", "mine.Mine") == Exit.DONE
+
+
+def test_checkpoint_and_resume_end_in_the_same_model(here):
+    words = ["fit", "d.csv", "--target", "y", "-q", *TINY]
+    assert run(*words, "--epochs", "6", "--checkpoint", "run.ckpt", "-o", "whole") == Exit.DONE
+    assert run(*words, "--epochs", "6", "--resume", "run.ckpt", "-o", "again") == Exit.DONE
+    whole, again = (ModelFolder.read(here / name).model for name in ("whole", "again"))
+    assert_array_equal(whole.alpha_, again.alpha_)
+    frame = pd.read_csv("d.csv").drop(columns="y")
+    assert_array_equal(whole.predict(frame), again.predict(frame))
+
+
+def test_progress_is_told_in_lines(here, capsys):
+    assert run("fit", "d.csv", "--target", "y", "-o", "m", *TINY, "--json") == Exit.DONE
+    out, err = capsys.readouterr()
+    assert json.loads(out)["epochs"] == 3
+    lines = err.splitlines()
+    assert lines[0] == "d.csv: 60 rows, 15 features, target 'y'."
+    assert lines[1].startswith("Task: regression (it has numbers with fractions; --task")
+    assert lines[-1].startswith("epoch 3/3  validation ")
+    assert run("fit", "d.csv", "--target", "y", "-o", "m", "--force", "-q", *TINY) == Exit.DONE
+    assert capsys.readouterr() == ("", "")
+
+
+def test_networks(here, capsys):
+    words = ["--samples", "40", "--regulators", "4", "--targets", "6", "-q"]
+    assert run("simulate", "network", "-o", "e.csv", "--truth", "t.csv", *words) == Exit.DONE
+    (here / "regulators.txt").write_text("R1\nR2\nR3\nR4\n")
+    words = ["network", "e.csv", "--lam", "0.003", "--epochs", "3", "--base", "ridge", "--json"]
+    words += ["--param", "n_estimators=5", "--param", "engine=generic", "-q"]
+    assert run(*words, "-o", "l.csv", "--regulators", "regulators.txt") == Exit.DONE
+    told = document(capsys)
+    links = pd.read_csv("l.csv")
+    assert len(links) == told["links"] == 4 * 10 - 4
+    assert set(links["regulator"]) == {"R1", "R2", "R3", "R4"}
+    assert links["weight"].is_monotonic_decreasing
+    assert run(*words, "-o", "l.graphml", "--regulators", "R1,R2", "--top", "5") == Exit.DONE
+    assert (here / "l.graphml").read_text().count("<node") == 10
+    assert run(*words, "-o", "l.txt") == Exit.ERROR
+
+
+@pytest.mark.parametrize("problem", ["friedman", "checkerboard", "hypercube", "linear"])
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_simulated_data_tell_what_is_relevant(tmp_path, problem, suffix, capsys):
+    from randsub import datasets
+    from randsub.cli.tables import read_table
+
+    data, truth = tmp_path / f"d{suffix}", tmp_path / "t.csv"
+    words = ["--samples", "20", "--irrelevant", "7", "--seed", "5", "--truth", truth, "--json"]
+    assert run("simulate", problem, "-o", data, *words) == Exit.DONE
+    told = document(capsys)
+    X, y, relevant = getattr(datasets, f"make_{problem}")(20, 7, random_state=5)
+    frame = read_table(data)
+    assert_array_equal(frame.drop(columns="y").to_numpy(), X)
+    assert_array_equal(frame["y"], y)
+    names = list(frame.columns)
+    assert [names[j] for j in relevant] == [f"x{k + 1}" for k in range(len(relevant))]
+    assert told["relevant"] == [names[j] for j in relevant]
+    listed = pd.read_csv(truth)
+    assert listed["feature"].tolist() == names[:-1]
+    assert_array_equal(np.flatnonzero(listed["relevant"]), relevant)
+
+
+def test_flags_of_another_problem_are_refused(tmp_path, capsys):
+    words = ["simulate", "linear", "--correlation", "0.5", "-o", tmp_path / "d.csv"]
+    assert run(*words) == Exit.ERROR
+    assert "--correlation has no meaning for linear" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
