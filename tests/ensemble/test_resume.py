@@ -257,7 +257,7 @@ def stopped(tmp_path_factory):
         ({"penalty": ExpectedSize(0.1)}, r"penalty was None and is ExpectedSize\("),
         (
             {"n_estimators": 13, "n_batches": 4},
-            "n_batches was 3 and is 4; n_estimators was 12 and is 13",
+            "n_batches was 3 and is 4; n_estimators was 12",
         ),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",

@@ -50,14 +50,14 @@ class Callback:
     >>> from randsub import PRSRegressor
     >>> from randsub.callbacks import Callback
     >>> from randsub.datasets import make_friedman
-    >>> class SmallEnough(Callback):
+    >>> class Budget(Callback):
     ...     def on_epoch_end(self, state):
-    ...         if state.history[-1].expected_size < 2.0:
-    ...             return "members see less than two features"
+    ...         if state.n_models_trained >= 500:
+    ...             return "500 base models are enough"
     >>> X, y, _ = make_friedman(n_samples=100, n_irrelevant=5, random_state=0)
     >>> model = PRSRegressor(n_estimators=20, learning_rate=0.01, random_state=0)
-    >>> model.set_callbacks(SmallEnough()).fit(X, y).stop_reason_
-    'members see less than two features'
+    >>> model.set_callbacks(Budget()).fit(X, y).stop_reason_
+    '500 base models are enough'
     """
 
     def for_run(self, run: Run) -> "Callback":
