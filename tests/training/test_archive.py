@@ -154,7 +154,7 @@ def test_leftovers_are_removed_once_they_are_old(tmp_path):
     path = tmp_path / "run[1].ckpt"
     write_archive(path, 1)
     old, young, foreign = (
-        tmp_path / name for name in (".run[1].ckpt.a.tmp", ".run[1].ckpt.b.tmp", ".run1.ckpt.a.tmp")
+        tmp_path / name for name in (".run[1].ckpt.a.part", ".run[1].ckpt.b.part", ".run1.ckpt.a.part")
     )
     for file in (old, young, foreign):
         file.touch()

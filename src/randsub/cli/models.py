@@ -134,7 +134,7 @@ def check_place(path: Path, *, replace: bool, format: str) -> None:
     check_folder(path, replace=replace)
     if format == "skops" and find_spec("skops") is None:
         raise ImportError(
-            "A model folder needs skops: pip install randsub[skops]. Without it, --format joblib "
+            "A model folder needs skops: pip install skops. Without it, --format joblib "
             "writes a file that can run any code when it is loaded."
         )
     if not path.is_dir() or not any(path.iterdir()):

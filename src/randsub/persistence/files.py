@@ -56,7 +56,7 @@ def save(model: Any, path: str | os.PathLike[str], *, format: Format = "skops") 
         The file, by custom with the ending ``.skops`` or ``.joblib``. Its folder must exist.
     format : {"skops", "joblib"}, default="skops"
         What is written. A skops file can be loaded without running anything it holds; it needs
-        ``pip install 'randsub[skops]'``. "joblib" is a pickle, for models that hold what skops
+        ``pip install skops``. "joblib" is a pickle, for models that hold what skops
         cannot write: whoever loads it runs whatever is in it.
 
     Raises
@@ -301,7 +301,7 @@ def _skops() -> ModuleType:
         import skops.io
     except ImportError:
         raise ImportError(
-            "Model files need skops: install it with pip install 'randsub[skops]', or save and "
+            "Model files need skops: install it with pip install skops, or save and "
             "load with format='joblib', which is less safe."
         ) from None
     return skops.io

@@ -17,9 +17,7 @@ looks, whenever, sees the former file or the new one.
 
 import hashlib
 import json
-import os
 import struct
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from randsub._files import write_atomically
 from randsub.exceptions import CheckpointError
 
 MAGIC: Final = b"randsub archive\n"
@@ -60,21 +59,7 @@ def write_archive(path: Path, tree: Any) -> None:
     digest = hashlib.blake2b(digest_size=_DIGEST_SIZE)
     for part in parts:
         digest.update(part)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(parts[0])
-            file.write(digest.digest())
-            for part in parts[1:]:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    _flush_folder(path.parent)
+    write_atomically(path, parts[0], digest.digest(), *parts[1:])
 
 
 def read_archive(path: Path) -> Any:
@@ -133,7 +118,7 @@ def _read_body(body: memoryview) -> Any:
 
 def remove_leftovers(path: Path) -> None:
     """Remove what processes that died while they wrote this file have left beside it."""
-    for leftover in path.parent.glob(f".{_escaped(path.name)}.*.tmp"):
+    for leftover in path.parent.glob(f".{_escaped(path.name)}.*.part"):
         with suppress(OSError):
             if time.time() - leftover.stat().st_mtime > _ABANDONED:
                 leftover.unlink()
@@ -173,13 +158,3 @@ def _decoded(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
             return arrays[value[_ARRAY]]
         return {key: _decoded(item, arrays) for key, item in value.items()}
     return value
-
-
-def _flush_folder(folder: Path) -> None:
-    """Have the disk remember the move itself, where the system lets a folder be opened."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
