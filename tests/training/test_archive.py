@@ -143,7 +143,7 @@ def test_a_failure_leaves_the_former_file_and_nothing_else(tmp_path, monkeypatch
     def fail(*args: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(archive.os, step, fail)
+    monkeypatch.setattr(f"os.{step}", fail)
     with pytest.raises(OSError, match="no space"):
         write_archive(path, 2)
     assert os.listdir(tmp_path) == ["file"]
@@ -154,7 +154,8 @@ def test_leftovers_are_removed_once_they_are_old(tmp_path):
     path = tmp_path / "run[1].ckpt"
     write_archive(path, 1)
     old, young, foreign = (
-        tmp_path / name for name in (".run[1].ckpt.a.part", ".run[1].ckpt.b.part", ".run1.ckpt.a.part")
+        tmp_path / name
+        for name in (".run[1].ckpt.a.part", ".run[1].ckpt.b.part", ".run1.ckpt.a.part")
     )
     for file in (old, young, foreign):
         file.touch()

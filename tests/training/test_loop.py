@@ -9,7 +9,7 @@ import pytest
 from randsub._typing import FloatArray
 from randsub.distributions import GroupedBernoulli
 from randsub.exceptions import BaseModelError, NoFeatureLeftWarning
-from randsub.optim import AdamState, ProjectedAdam
+from randsub.optim import AdamState, ProjectedAdam, ProximalAdam
 from randsub.penalties import ExpectedSize, RowGroups
 from randsub.training import Problem, Settings, TrainingState, train
 from randsub.training.loop import LEAST_ESS, MOST_HALVINGS, WIDE, _within_reach
@@ -124,6 +124,34 @@ def test_what_is_held_is_a_matter_of_the_batch() -> None:
     # Gradient 1 entered once, then faded once.
     np.testing.assert_allclose(after.optimizer.first[0, 3], 0.1 * 0.9, rtol=1e-12)
     np.testing.assert_allclose(after.optimizer.first[0, :3], 1 - 0.9**3, rtol=1e-12)
+
+
+# -- features that every mask holds --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", [ProjectedAdam(0.1), ProximalAdam(0.1)], ids=["adam", "prox"])
+def test_a_penalty_does_not_take_what_the_data_cannot_defend(optimizer) -> None:
+    # Every mask holds feature 0, so whatever theta it gets, the ensemble looks the same.
+    problem = make_problem(nothing, target=zero, penalty=ExpectedSize(1.0), optimizer=optimizer)
+    settings = make_settings(max_iter=1)
+    theta = np.array([[1.0, 0.5, 0.5, 0.5]])
+    state = begin(problem, settings, theta[0])
+    for round_ in state.rounds[0]:
+        np.testing.assert_array_equal(round_.present, [0])
+    after = train(problem, settings, state)
+    assert after.theta[0, 0] == 1.0
+    assert (after.theta[0, 1:] < theta[0, 1:]).all()
+
+
+def test_a_needed_feature_stays_under_a_penalty() -> None:
+    def needs_the_first(masks, rows, task, seeds) -> np.ndarray:
+        return first_feature_helps(masks & (np.arange(4) == 0), rows, task, seeds)
+
+    problem = make_problem(needs_the_first, penalty=ExpectedSize(0.01))
+    final, _ = run(problem, make_settings(n_masks=40, max_iter=400))
+    # Between two refreshes nothing but the penalty speaks about a feature that all masks hold.
+    assert min(final.best_theta[0, 0], final.theta[0, 0]) > 0.9
+    assert final.theta[0, 1:].max() < 0.02
 
 
 # -- effective sample size -----------------------------------------------------------------------

@@ -147,8 +147,7 @@ def _round(entry: Mapping[str, Any], problem: Problem, settings: Settings, task:
     thetas = _array(entry, "thetas", (settings.window, problem.distribution.n_parameters), "f")
     generations = _indices(entry, "generations", len(thetas))
     masks = _masks(entry, n_masks, problem.distribution.n_parameters)
-    held = np.zeros(problem.distribution.n_parameters, dtype=bool)
-    held[masks.indices] = True
+    held = np.bincount(masks.indices, minlength=problem.distribution.n_parameters)
     if generations.shape != (n_masks,):
         raise ValueError(f"generations of {len(generations)} masks where there are {n_masks}")
     return Round(
@@ -160,7 +159,8 @@ def _round(entry: Mapping[str, Any], problem: Problem, settings: Settings, task:
         validation=_array(entry, "validation", (n_masks, len(problem.val_rows), n_outputs), "f"),
         targets=target.encoded[query_rows],
         sample_weight=problem.sample_weight[query_rows],
-        absent=np.flatnonzero(~held),
+        absent=np.flatnonzero(held == 0),
+        present=np.flatnonzero(held == n_masks),
     )
 
 

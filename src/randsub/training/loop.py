@@ -316,22 +316,29 @@ def _moved(
 ) -> tuple[FloatArray, OptimizerState]:
     """Theta and memory after a step along the loss, its gradient (P, M), and the penalty.
 
-    A feature that no mask of the round holds is not touched by data it has not met.
+    A feature that no mask of the round holds is not touched by data it has not met. Nor does a
+    penalty touch one that every mask holds: the data cannot answer. All weights change alike when
+    its theta falls, so neither the gradient of the loss nor the effective sample size would notice
+    how the ensemble does without it, and the penalty alone would take it away.
     """
     penalty, project = problem.penalty, problem.distribution.project
     proximal = penalty is not None and problem.optimizer.is_proximal
     if penalty is not None and not proximal:
-        gradient += penalty.gradient(theta)
+        pull = np.array(penalty.gradient(theta))
+        for task, round_ in enumerate(rounds):
+            pull[task, round_.present] = 0.0
+        gradient += pull
     for task, round_ in enumerate(rounds):
         gradient[task, round_.absent] = 0.0
     if penalty is None or not proximal:
         return problem.optimizer.update(gradient, memory, theta, project)
-    absent = np.zeros(theta.shape, dtype=bool)
+    fixed = np.zeros(theta.shape, dtype=bool)
     for task, round_ in enumerate(rounds):
-        absent[task, round_.absent] = True
+        fixed[task, round_.absent] = True
+        fixed[task, round_.present] = True
 
     def prox(moved: FloatArray, step: FloatArray) -> FloatArray:
-        return penalty.prox(np.where(absent, theta, moved), step, absent, project)
+        return penalty.prox(np.where(fixed, theta, moved), step, fixed, project)
 
     return problem.optimizer.proximal_update(gradient, memory, theta, project, prox)
 

@@ -59,6 +59,8 @@ class Round:
     sample_weight : ndarray of shape (n,)
     absent : int ndarray
         Parameters that no mask holds.
+    present : int ndarray
+        Parameters that every mask holds.
     """
 
     batch: Batch
@@ -70,6 +72,7 @@ class Round:
     targets: FloatArray
     sample_weight: FloatArray
     absent: IntArray
+    present: IntArray
 
     def log_weights(self, distribution: SubsetDistribution, theta: FloatArray) -> FloatArray:
         """Log importance weights of the models for theta (M,), shape (T,)."""
@@ -149,6 +152,7 @@ def _round(problem: Problem, plan: Plan, answer: FloatArray) -> Round:
         targets=target.encoded[rows],
         sample_weight=problem.sample_weight[rows],
         absent=np.flatnonzero(~np.any(plan.masks, axis=0)),
+        present=np.flatnonzero(np.all(plan.masks, axis=0)),
     )
 
 
