@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from randsub.exceptions import CheckpointError
-from randsub.training import archive
 from randsub.training.archive import MAGIC, VERSION, read_archive, remove_leftovers, write_archive
 from tiny_world import assert_same
 
