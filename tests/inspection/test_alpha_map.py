@@ -1,23 +1,14 @@
 """Maps of alpha."""
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-
-mpl.use("agg")
-import matplotlib.pyplot as plt
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from randsub import PRSClassifier
+from randsub import PRSClassifier, RandomSubspaceClassifier
 from randsub.inspection import AlphaMapDisplay
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +77,26 @@ def test_an_alpha_of_zeros_can_be_drawn():
         ([], None, None, "no alpha to draw"),
         ([np.ones(4)], None, None, r"got \(4,\)"),
         ([np.ones((2, 2))], ["a", "b"], None, "1 maps, but 2 names"),
-        ([np.ones((2, 2))] * 2, None, "one", "2 maps, but 1 axes"),
+        ([np.ones((2, 2))] * 2, None, "one", "2 maps, but 1 axes. Give one Axes for each"),
     ],
 )
 def test_what_cannot_be_drawn(alphas, names, ax, message):
-    ax = plt.subplots()[1] if ax else None
+    ax = [plt.subplots()[1]] if ax else None
     with pytest.raises(ValueError, match=message):
         AlphaMapDisplay(alphas, names).plot(ax)
+
+
+def test_one_axes_is_divided_among_maps(model):
+    _, (ax, other) = plt.subplots(1, 2)
+    display = AlphaMapDisplay.from_estimator([model, model], (8, 8), ax=ax)
+    assert display.ax_ is ax
+    assert display.axes_.tolist() == ax.child_axes
+    assert not other.child_axes
+    display.figure_.canvas.draw()
+
+
+def test_a_model_without_importances(model):
+    X, y = load_digits(n_class=2, return_X_y=True)
+    uniform = RandomSubspaceClassifier(KNeighborsClassifier(), n_estimators=2, max_features=2)
+    with pytest.raises(ValueError, match="RandomSubspaceClassifier has no feature_importances_"):
+        AlphaMapDisplay.from_estimator(uniform.fit(X[:50], y[:50]), (8, 8))

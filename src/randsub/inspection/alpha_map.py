@@ -7,6 +7,8 @@ import numpy as np
 
 from randsub._typing import FloatArray
 from randsub.images import alpha_image
+from randsub.inspection.canvas import make_panels
+from randsub.inspection.features import importances_of, shortened
 
 
 class AlphaMapDisplay:
@@ -24,6 +26,8 @@ class AlphaMapDisplay:
     Attributes
     ----------
     figure_ : matplotlib Figure
+    ax_ : matplotlib Axes
+        The one that was given, or the first.
     axes_ : ndarray of matplotlib Axes
         One for each map.
     images_ : list of matplotlib AxesImage
@@ -69,7 +73,7 @@ class AlphaMapDisplay:
         names : sequence of str, default=None
             Titles, one for each model.
         ax : matplotlib Axes or sequence of Axes, default=None
-            Where to draw; a new figure by default.
+            One for each model, or one that is divided; a new figure by default.
         **options : dict
             Further arguments of :meth:`plot`.
 
@@ -78,6 +82,8 @@ class AlphaMapDisplay:
         display : AlphaMapDisplay
         """
         models = list(model) if isinstance(model, Sequence) else [model]
+        for one in models:
+            importances_of(one)
         return cls([alpha_image(one, shape) for one in models], names).plot(ax, **options)
 
     def plot(
@@ -93,9 +99,9 @@ class AlphaMapDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or sequence of Axes, default=None
-            One for each map; a new figure by default.
+            One for each map, or one that is divided; a new figure by default.
         n_columns : int, default=None
-            Maps in a row of a new figure; all of them, up to four, by default.
+            Maps in a row, unless each has an Axes given; all of them, up to four, by default.
         colorbar : bool, default=True
         **imshow_options : dict
             Arguments of :meth:`matplotlib.axes.Axes.imshow`. By default colours run from 0 to the
@@ -110,22 +116,30 @@ class AlphaMapDisplay:
             raise ValueError("There is no alpha to draw.")
         if self.names is not None and len(self.names) != len(maps):
             raise ValueError(f"There are {len(maps)} maps, but {len(self.names)} names.")
-        axes = _new_axes(len(maps), n_columns) if ax is None else np.atleast_1d(ax).ravel()
-        if len(axes) != len(maps):
-            raise ValueError(f"There are {len(maps)} maps, but {len(axes)} axes.")
+        n_columns = min(len(maps), 4 if n_columns is None else n_columns)
+        n_rows = -(-len(maps) // n_columns)
+        panels = make_panels(
+            ax,
+            len(maps),
+            size=(2.6 * n_columns + 0.8, 2.8 * n_rows),
+            n_columns=n_columns,
+            what="maps",
+        )
         top = max(float(alpha.max()) for alpha in maps)
         options = {"cmap": "viridis", "vmin": 0.0, "vmax": top or 1.0, **imshow_options}
-        self.axes_, self.figure_ = axes, axes[0].figure
+        self.ax_, self.axes_, self.figure_ = panels.ax, panels.axes, panels.figure
         self.images_ = []
-        for place, (one, alpha) in enumerate(zip(axes, maps, strict=True)):
+        for place, (one, alpha) in enumerate(zip(self.axes_, maps, strict=True)):
             self.images_.append(one.imshow(alpha, **options))
             one.set(xticks=[], yticks=[])
             if self.names is not None:
-                one.set_title(self.names[place])
+                one.set_title(shortened(str(self.names[place])), parse_math=False)
         self.colorbar_ = None
         if colorbar:
+            # Of panels inside an Axes the scale belongs to that Axes.
+            beside = self.ax_ if self.ax_ not in self.axes_ else list(self.axes_)
             self.colorbar_ = self.figure_.colorbar(
-                self.images_[0], ax=list(axes), label="alpha", shrink=0.8
+                self.images_[0], ax=beside, label="alpha", shrink=0.8
             )
         return self
 
@@ -138,24 +152,3 @@ def _flat(alpha: FloatArray) -> FloatArray:
             f"{alpha.shape}."
         )
     return alpha if alpha.ndim == 2 else alpha.max(axis=2)
-
-
-def _new_axes(n_maps: int, n_columns: int | None) -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Drawing needs matplotlib: install it with pip install 'randsub[plot]'."
-        ) from error
-    n_columns = min(n_maps, 4 if n_columns is None else n_columns)
-    n_rows = -(-n_maps // n_columns)
-    _, axes = plt.subplots(
-        n_rows,
-        n_columns,
-        squeeze=False,
-        figsize=(2.6 * n_columns + 0.8, 2.8 * n_rows),
-        layout="constrained",
-    )
-    for spare in axes.ravel()[n_maps:]:
-        spare.remove()
-    return axes.ravel()[:n_maps]

@@ -82,6 +82,21 @@ class LinkOutputs(ABC):
             }
         )
 
+    def to_frame(self) -> pd.DataFrame:
+        """The weights of all pairs, as a table.
+
+        Returns
+        -------
+        weights : pandas.DataFrame of shape (n_regulators, n_targets)
+            Names of the regulators as index, of the targets as columns; 0 from a gene to itself.
+        """
+        weights = self._weights()
+        return pd.DataFrame(
+            weights.alpha,
+            index=pd.Index(weights.regulators, name="regulator"),
+            columns=pd.Index(weights.targets, name="target"),
+        )
+
     def to_csv(
         self,
         path: "PathLike[str] | str",

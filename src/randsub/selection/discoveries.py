@@ -1,0 +1,52 @@
+"""From importances of features and of their shadows to a selection with few false ones."""
+
+from math import ceil
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from randsub._typing import FloatArray
+
+# Selections of this many features are possible with as many shadows as we choose ourselves.
+SMALLEST_SELECTION = 2
+
+
+def pooled_p_values(importances: FloatArray, shadows: FloatArray) -> FloatArray:
+    """How likely an irrelevant feature is to be as important as each one is.
+
+    The rank of a feature among all shadows: ``(1 + number of shadows at least as important) /
+    (1 + number of shadows)``. Ties count against the feature, so one with importance 0 has 1.
+
+    Parameters
+    ----------
+    importances : ndarray of shape (n_features,)
+    shadows : ndarray of shape (n,)
+
+    Returns
+    -------
+    p_values : ndarray of shape (n_features,)
+    """
+    below = np.searchsorted(np.sort(shadows), importances, side="left")
+    return (1.0 + len(shadows) - below) / (1.0 + len(shadows))
+
+
+def q_values(p_values: FloatArray) -> FloatArray:
+    """Least false discovery rate at which each feature is selected, by Benjamini and Hochberg."""
+    return np.asarray(false_discovery_control(p_values, method="bh"))
+
+
+def smallest_selection(n_features: int, n_shadows: int, fdr: float) -> int:
+    """Fewest features that can be selected: even those that beat all shadows need company.
+
+    A feature that beats all shadows has the p-value ``1 / (1 + n_shadows * n_features)``, and k
+    such features are selected if that is at most ``fdr * k / n_features``.
+    """
+    return ceil(n_features / (fdr * (1 + n_shadows * n_features)) - 1e-9)
+
+
+def enough_shadows(n_features: int, fdr: float) -> int:
+    """Copies of each feature that it takes to select two features (or one, of one)."""
+    least = min(SMALLEST_SELECTION, n_features)
+    n_shadows = max(1, ceil(1.0 / (fdr * least) - 1.0 / n_features - 1e-9))
+    assert smallest_selection(n_features, n_shadows, fdr) <= least
+    return n_shadows

@@ -1,0 +1,132 @@
+"""Copies of the columns that keep everything but their bond with y.
+
+A shadow is a column with its rows in another order. All columns of a copy share one order: the
+shadows are then correlated among themselves as the real columns are, and columns that mean
+something only together (indicators of one category, lags) stay together. Only the bond with y, and
+with the real columns, is cut.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from randsub._tables import frame_kind, n_rows, take_rows
+from randsub._typing import IntArray, Table
+from randsub.ensemble.categories import choose_categorical
+from randsub.ensemble.groups import resolve_groups
+from randsub.penalties import Penalty
+
+
+def with_shadows(X: Table, n_shadows: int, rng: np.random.RandomState) -> Table:
+    """X with n_shadows shuffled copies of its columns to the right of it.
+
+    Parameters
+    ----------
+    X : table of shape (n, M)
+        It stays the kind of table that it is.
+    n_shadows : int
+        Number of copies.
+    rng : RandomState
+
+    Returns
+    -------
+    enlarged : table of shape (n, M (1 + n_shadows))
+        Copy c of column j is column ``c M + j``; c = 0 is the column itself.
+    """
+    orders = [rng.permutation(n_rows(X)) for _ in range(n_shadows)]
+    tables = [X, *(take_rows(X, order) for order in orders)]
+    match frame_kind(X):
+        case "pandas":
+            pandas = sys.modules["pandas"]
+            names = _names(list(X.columns), n_shadows)
+            rows = [table.reset_index(drop=True) for table in tables]
+            return pandas.concat(rows, axis=1).set_axis(names, axis=1)
+        case "polars":
+            polars = sys.modules["polars"]
+            width, names = X.shape[1], _names(X.columns, n_shadows)
+            renamed = [
+                table.rename(dict(zip(X.columns, names[c * width : (c + 1) * width], strict=True)))
+                for c, table in enumerate(tables)
+            ]
+            return polars.concat(renamed, how="horizontal")
+    if sparse.issparse(X):
+        return sparse.hstack(tables, format="csr")
+    return np.hstack(tables)
+
+
+def _names(columns: Sequence[Any], n_shadows: int) -> list[Any]:
+    """Names for all columns: strings where all of them are, else numbers."""
+    if not all(isinstance(name, str) for name in columns):
+        return list(range(len(columns) * (1 + n_shadows)))
+    mark = "shadow"
+    while any(mark in name for name in columns):
+        mark += "_"
+    copies = [f"{name} ({mark} {c})" for c in range(1, n_shadows + 1) for name in columns]
+    return [*columns, *copies]
+
+
+def column_groups(estimator: Any, n_columns: int, names: Sequence[str]) -> IntArray:
+    """Group of each column, (n_columns,), by the estimator's ``feature_groups`` if it has any."""
+    if getattr(estimator, "feature_groups", None) is None:
+        return np.arange(n_columns)
+    return resolve_groups(estimator.feature_groups, n_columns, names)
+
+
+def enlarged(
+    estimator: Any, X: Table, groups: IntArray, names: Sequence[str], n_shadows: int
+) -> Any:
+    """A clone whose parameters about columns are about the columns of X and their shadows.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : table of shape (n, M)
+        Without shadows.
+    groups : int ndarray of shape (M,)
+        Group of each column.
+    names : sequence of str
+        Names of the columns; may be empty.
+    n_shadows : int
+    """
+    own = estimator.get_params(deep=False)
+    n_groups, copies = int(groups.max()) + 1, np.arange(1 + n_shadows)[:, np.newaxis]
+    changed: dict[str, Any] = {}
+    if own.get("feature_groups") is not None:
+        changed["feature_groups"] = (groups + n_groups * copies).ravel()
+    categorical = own.get("categorical_features")
+    if categorical is not None and not isinstance(categorical, str):
+        columns = choose_categorical(categorical, X, None, names)
+        changed["categorical_features"] = (columns + X.shape[1] * copies).ravel()
+    if np.ndim(own.get("alpha_init")) == 1:
+        if len(own["alpha_init"]) != n_groups:
+            raise ValueError(
+                f"alpha_init has {len(own['alpha_init'])} entries, but X has {n_groups} columns "
+                "or groups of columns."
+            )
+        changed["alpha_init"] = np.tile(own["alpha_init"], 1 + n_shadows)
+    _check_parts(own, n_groups * (1 + n_shadows))
+    return clone(estimator).set_params(**changed)
+
+
+def _check_parts(own: dict[str, Any], n_parameters: int) -> None:
+    """Refuse parts that are made for so many columns, before anything is trained."""
+    if not isinstance(own.get("distribution", "auto"), str):
+        raise ValueError(
+            f"distribution={own['distribution']!r} is made for the columns of X and cannot take "
+            "shadows; use distribution='auto', with feature_groups for columns that are drawn "
+            "together."
+        )
+    penalty = own.get("penalty")
+    if isinstance(penalty, Penalty):
+        try:
+            penalty.check(n_parameters)
+        except ValueError as error:
+            raise ValueError(
+                f"The penalty cannot take shadows, with which there are {n_parameters} columns or "
+                f"groups: {error} Use one that does not say which column is where, such as "
+                "ExpectedSize, or None."
+            ) from error
