@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from randsub._version import __version__
+
 if TYPE_CHECKING:
     from randsub.baselines import (
         RandomSubspaceClassifier,
@@ -20,8 +22,6 @@ __all__ = [
     "RandomSubspaceRegressor",
     "__version__",
 ]
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

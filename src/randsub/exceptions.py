@@ -16,6 +16,33 @@ class NoFeatureLeftWarning(RandsubWarning):
     """Every selection probability reached 0 without a penalty that asks for it."""
 
 
+class CheckpointWarning(RandsubWarning):
+    """A checkpoint could not be written, or was written with other versions of libraries."""
+
+
+class CheckpointError(ValueError):
+    """A checkpoint is damaged, or belongs to another fit.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    reason : str
+        What is wrong with it, as a clause without a full stop.
+    """
+
+    def __init__(self, path: "PathLike[str] | str", reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"The fit cannot go on from {self.path}: {self.reason}. Give the checkpoint of this "
+            "very fit, or start anew without resume_from."
+        )
+
+
 class DatasetNotFoundError(FileNotFoundError):
     """A data set is not in the folder that was named; the message says where it can be had."""
 

@@ -1,17 +1,23 @@
 """What classifier and regressor share: assemble the parts of the method, and train."""
 
-from typing import Any, ClassVar, Literal
+import os
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import _fit_context
 
 from randsub._compile import when_compiling
+from randsub._typing import Table
+from randsub.callbacks.support import CallbackSupport
 from randsub.distributions import SubsetDistribution
 from randsub.engines import Engine, one_thread
 from randsub.ensemble import parts
 from randsub.ensemble.constraints import CONSTRAINTS
+from randsub.ensemble.inputs import seed_words
 from randsub.ensemble.material import Material
-from randsub.ensemble.members import train_members
+from randsub.ensemble.resuming import Logbook
+from randsub.ensemble.run import EnsembleRun
 from randsub.ensemble.settings import sample_limit, training_settings
 from randsub.ensemble.subspace import AlphaEnsemble
 from randsub.losses import Loss, Reference
@@ -19,10 +25,10 @@ from randsub.optim import Optimizer
 from randsub.penalties import Penalty
 from randsub.training import Problem, ProgressBar, Settings, Target, TrainingState, start, train
 from randsub.training.batches import thin
-from randsub.training.callbacks import Callback, tell_of_compiling
+from randsub.training.callbacks import tell_of_compiling
 
 
-class BasePRS(AlphaEnsemble):
+class BasePRS(CallbackSupport, AlphaEnsemble):
     """Common part of :class:`PRSClassifier` and :class:`PRSRegressor`."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
@@ -92,28 +98,87 @@ class BasePRS(AlphaEnsemble):
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def _learn(self, material: Material, rng: np.random.Generator) -> None:
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Table,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Table | None = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        resume_from: "os.PathLike[str] | str | None" = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Learn what members should see, then train the final ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. Sparse matrices and missing values are accepted where the base model
+            takes them; a pandas or polars frame reaches the base model as a frame.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in losses and scores, and in the base models if they accept
+            weights. Samples of weight 0 are left out.
+        X_val, y_val, sample_weight_val : same as above, default=None
+            Validation data, on which what is learned is chosen. By default a part of X, given by
+            ``validation_fraction``, is set aside for that.
+        resume_from : path-like, default=None
+            A file that :class:`randsub.callbacks.Checkpoint` has written during an earlier fit of
+            the same model to the same data. This one goes on from there, and ends bit for bit as
+            the earlier one would have. A file of another fit is refused, with what is different.
+            Where ``random_state`` is no number, the numbers that were drawn then are used.
+            ``n_jobs``, ``verbose`` and the callbacks may be others; ``max_iter`` too, as long as a
+            fit with the new one would have come to the same point: always with ``n_revivals=0``.
+        **fit_params : dict
+            Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
+            scikit-learn guide on metadata routing.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        self._init_callback_context(max_subtasks=self.max_iter)
+        with self._all_or_nothing():
+            given = self._given(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
+            logbook = Logbook(
+                self,
+                given.described,
+                seed_words(self.random_state),
+                resume_from,
+                # Whether it has a say depends on how far training has come.
+                flexible=("max_iter",),
+            )
+            rng = np.random.default_rng(logbook.seed)
+            material = self._prepared(given, rng)
+            with self._fit_task(**material.samples.facts()):
+                self._learn(material, rng, logbook)
+        return self
+
+    def _learn(
+        self, material: Material, rng: np.random.Generator, logbook: Logbook | None = None
+    ) -> None:
         self._distribution = parts.choose_distribution(
             self.distribution, self.feature_groups, self.n_features_in_, material.feature_names
         )
         n_parameters = self._distribution.n_parameters
         theta = parts.initial_theta(self.alpha_init, self.n_estimators, n_parameters, self.penalty)
         problem, settings = self._assembled(material, rng)
-        callbacks: list[Callback] = [ProgressBar(type(self).__name__)] if self.verbose else []
+        run = EnsembleRun(self, material, settings, logbook)
+        callbacks = self._callbacks_for(run, **material.samples.facts())
+        if self.verbose:
+            callbacks.append(ProgressBar().for_run(run))
+        former = None if logbook is None else run.former(problem)
         # Sums in the loop, too, must not depend on a number of threads.
         with one_thread(), when_compiling(lambda: tell_of_compiling(callbacks)):
-            state = start(problem, settings, theta, rng, callbacks)
+            state = former or start(problem, settings, theta, rng, callbacks)
             state = train(problem, settings, state, callbacks)
         self._record(state)
-        rng = state.rng()
-        drawn = self._distribution.sample(state.best_theta[0], self.n_estimators, rng)
-        self.estimators_, self.estimators_features_ = train_members(
-            material,
-            self._distribution.expand(drawn),
-            rng,
-            max_samples=sample_limit(self.max_samples, len(material.samples.rows)),
-            n_parts=settings.n_batches,
-        )
+        self.estimators_, self.estimators_features_ = run.members(state)
 
     def _assembled(self, material: Material, rng: np.random.Generator) -> tuple[Problem, Settings]:
         """Where the concrete parts meet."""

@@ -16,6 +16,8 @@ from sklearn.utils.validation import (
 
 from randsub._tables import frame_kind, n_rows, numeric_columns, to_array
 from randsub._typing import FloatArray, IntArray, Table
+from randsub.engines import Learner
+from randsub.ensemble.fingerprint import describe_data
 
 
 class Samples(NamedTuple):
@@ -33,6 +35,41 @@ class Samples(NamedTuple):
     def loss_weight(self) -> FloatArray:
         """Weights in the loss."""
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    def facts(self) -> dict[str, Any]:
+        """What the callbacks of scikit-learn are told of the data."""
+        weight = None if self.sample_weight is None else {"sample_weight": self.sample_weight}
+        return {"X": self.X, "y": self.y, "metadata": weight}
+
+    def described(self, suffix: str = "") -> dict[str, dict[str, str] | None]:
+        """Shapes, types and digests, by the names that the tables have in ``fit``."""
+        weight = self.sample_weight
+        return {
+            f"X{suffix}": describe_data(self.X),
+            f"y{suffix}": describe_data(self.y),
+            f"sample_weight{suffix}": None if weight is None else describe_data(weight),
+        }
+
+
+class Given(NamedTuple):
+    """Everything that a user has given to ``fit``, checked; metadata is what goes to base models.
+
+    ``validation`` is None where there is no data for it.
+    """
+
+    learner: Learner
+    samples: Samples
+    validation: Samples | None
+    metadata: dict[str, Any]
+
+    def described(self) -> dict[str, dict[str, str] | None]:
+        """Shapes, types and digests of all of it."""
+        nothing: dict[str, Any] = dict.fromkeys(("X_val", "y_val", "sample_weight_val"))
+        return {
+            **self.samples.described(),
+            **(nothing if self.validation is None else self.validation.described("_val")),
+            **{name: describe_data(value) for name, value in self.metadata.items()},
+        }
 
 
 def check_table(

@@ -29,6 +29,7 @@ from randsub.ensemble.categories import CategoryEncoder, choose_categorical
 from randsub.ensemble.constraints import COMMON
 from randsub.ensemble.holder import BaseModelHolder
 from randsub.ensemble.inputs import (
+    Given,
     Samples,
     as_fitted,
     check_parameters,
@@ -124,12 +125,13 @@ class SubspaceEnsemble(BaseModelHolder):
         self : object
             The fitted ensemble.
         """
-        _raise_for_params(fit_params, self, "fit")
         with self._all_or_nothing():
-            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
+            given = self._given(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
+            rng = np.random.default_rng(seed_words(self.random_state))
+            self._learn(self._prepared(given, rng), rng)
         return self
 
-    def _fit(
+    def _given(
         self,
         X: Table,
         y: Any,
@@ -138,22 +140,21 @@ class SubspaceEnsemble(BaseModelHolder):
         y_val: Any,
         sample_weight_val: Any,
         fit_params: dict[str, Any],
-    ) -> None:
+    ) -> Given:
+        """What ``fit`` was given, checked before anything is trained."""
+        _raise_for_params(fit_params, self, "fit")
         base = clone(self._base())
         self._check_base(base)
         check_parameters(base)
-        passes_weight, fit_params = self._routed(base, sample_weight, fit_params)
+        passes_weight, metadata = self._routed(base, sample_weight, fit_params)
         samples = self._checked(X, y, sample_weight, base, has_val=X_val is not None)
         try:
             validation = self._checked_validation(samples, X_val, y_val, sample_weight_val)
         except (ValueError, TypeError) as error:
             message = f"In the validation data (X_val, y_val, sample_weight_val): {error}"
             raise type(error)(message) from error
-
-        rng = np.random.default_rng(seed_words(self.random_state))
         self.estimator_ = base
-        learner = self._learner(base, passes_weight)
-        self._learn(self._prepared(learner, samples, validation, fit_params, rng), rng)
+        return Given(self._learner(base, passes_weight), samples, validation, metadata)
 
     def _routed(
         self, base: Any, sample_weight: Any, fit_params: dict[str, Any]
@@ -223,15 +224,9 @@ class SubspaceEnsemble(BaseModelHolder):
             return X
         return as_fitted(X, self._kind, self._columns)
 
-    def _prepared(
-        self,
-        learner: Learner,
-        samples: Samples,
-        validation: Samples | None,
-        fit_params: dict[str, Any],
-        rng: np.random.Generator,
-    ) -> Material:
+    def _prepared(self, given: Given, rng: np.random.Generator) -> Material:
         """Split and scale the data, and choose who trains on it."""
+        learner, samples, validation, metadata = given
         encoded, strata = self._encode(samples.y, samples.rows)
         train_rows, judges, val_rows = samples.rows, samples, samples.rows[:0]
         val_encoded, val_strata = encoded, strata
@@ -252,7 +247,7 @@ class SubspaceEnsemble(BaseModelHolder):
             self.engine, learner.estimator, X, samples.y, samples.sample_weight
         )
         self._engine = engine(learner)
-        data = Data(X, X_val, samples.sample_weight, fit_params)
+        data = Data(X, X_val, samples.sample_weight, metadata)
         return Material(
             samples=samples,
             encoded=encoded,

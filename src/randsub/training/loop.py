@@ -109,6 +109,9 @@ def train(
 ) -> TrainingState:
     """Run epochs until the end, a plateau, a callback's wish, or Ctrl-C.
 
+    A state that has been put away is taken up where it was left, if problem and settings are the
+    same.
+
     Returns
     -------
     state : TrainingState
@@ -116,14 +119,13 @@ def train(
     """
     state = replace(state, stopped=None)
     try:
-        for callback in callbacks:
-            callback.on_start(settings, state)
-        while (reason := _reason_to_stop(problem, settings, state)) is None:
+        # All of them look before any of them may stop the loop.
+        reason = _wish([callback.on_start(settings, state) for callback in callbacks])
+        while reason is None and (reason := _reason_to_stop(problem, settings, state)) is None:
+            for callback in callbacks:
+                callback.on_epoch_begin(state)
             state = _epoch(problem, settings, state)
-            # All of them look before any of them may stop the loop.
-            if any([callback.on_epoch_end(state) for callback in callbacks]):
-                reason = "a callback asked to stop"
-                break
+            reason = _wish([callback.on_epoch_end(state) for callback in callbacks])
         state = replace(state, stopped=reason)
     except (KeyboardInterrupt, SystemError) as error:
         if state.epoch == 0 or not is_interruption(error):
@@ -139,6 +141,12 @@ def train(
         for callback in callbacks:
             callback.on_end(state)
     return state
+
+
+def _wish(answers: Sequence[bool | str | None]) -> str | None:
+    """Why a callback wants to stop, if one does."""
+    wish = next((answer for answer in answers if answer), None)
+    return wish if wish is None or isinstance(wish, str) else "a callback asked to stop"
 
 
 def _reason_to_stop(problem: Problem, settings: Settings, state: TrainingState) -> str | None:

@@ -40,7 +40,7 @@ class EpochRecord(NamedTuple):
 class TrainingState:
     """The whole state of the loop between two epochs.
 
-    It is a value: an epoch makes a new one and leaves the old as it was. Pickled and taken up
+    It is a value: an epoch makes a new one and leaves the old as it was. Put away and taken up
     again with the same problem and settings, training ends bit for bit as if it had never stopped.
 
     Parameters
