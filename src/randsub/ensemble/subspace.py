@@ -6,6 +6,8 @@ engine that trains models on any subsets of its columns.
 """
 
 from abc import abstractmethod
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -297,6 +299,30 @@ class SubspaceEnsemble(BaseModelHolder):
             if encoder is not None:
                 error = error.among(encoder.origin_.tolist()).once()
             raise error.located(names, None) from error.__cause__
+
+    def to_report(
+        self, path: PathLike[str] | str, X: Table | None = None, y: Any = None, **options: Any
+    ) -> Path:
+        """Write all there is to say about this fitted model into one HTML page.
+
+        Parameters
+        ----------
+        path : path-like
+            The file to write.
+        X, y : table and array-like, default=None
+            What the model was fitted on.
+        **options : dict
+            Further arguments of :func:`randsub.report.write_report`: ``X_test`` and ``y_test`` for
+            scores on new rows, ``title``, ``compare``, ``stability`` and others.
+
+        Returns
+        -------
+        path : Path
+            Where the page is.
+        """
+        from randsub.report import write_report
+
+        return write_report(self, path, X, y, **options)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata routing: ``fit`` uses sample weights itself and hands them to the base model.
