@@ -101,7 +101,9 @@ def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
 
     # By position: names need not be strings, nor sortable among each other.
     replaced = pd.DataFrame(values, index=frame.index, columns=columns)
-    single = [j for j in columns if frame.dtypes.iloc[j] == np.float32]
+    # Asked once: a frame makes the list of its types anew each time.
+    types = frame.dtypes.to_numpy()
+    single = [j for j in columns if types[j] == np.float32]
     if single and values.dtype != np.float32:
         replaced = replaced.astype(dict.fromkeys(single, np.float32))
     others = np.setdiff1d(np.arange(frame.shape[1]), columns)

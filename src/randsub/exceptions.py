@@ -139,3 +139,87 @@ class BaseModelError(RuntimeError):
             "but not from this one, wrap it in a pipeline that copes with it or, in PRS, keep "
             "columns that need each other together with feature_groups."
         )
+
+
+class UnsafeLoadWarning(RandsubWarning):
+    """A file is loaded in a format that can run any code it holds."""
+
+
+class VersionMismatchWarning(RandsubWarning):
+    """A model was saved by other versions of the libraries than those that load it."""
+
+
+class UnsavableModelError(TypeError):
+    """A model holds something that cannot be written to a file.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model's class.
+    reason : str
+        What cannot be written, as a clause without a full stop.
+    remedy : str
+        What to do, as a sentence.
+    """
+
+    def __init__(self, model: str, reason: str, remedy: str) -> None:
+        super().__init__(model, reason, remedy)
+        self.model = model
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"This {self.model} cannot be saved: {self.reason}. {self.remedy}"
+
+
+class ModelFormatError(ValueError):
+    """A file or folder does not hold a model, or not a whole one.
+
+    Parameters
+    ----------
+    path : path-like
+        The file or folder.
+    reason : str
+        What is wrong with it, as a clause without a full stop.
+    remedy : str
+        What to do, as a sentence.
+    """
+
+    def __init__(
+        self,
+        path: "PathLike[str] | str",
+        reason: str,
+        remedy: str = "Save the model again, or name the file that randsub.persistence.save wrote.",
+    ) -> None:
+        super().__init__(path, reason, remedy)
+        self.path = path
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"No model could be loaded from {self.path}: {self.reason}. {self.remedy}"
+
+
+class UntrustedTypesError(TypeError):
+    """A model file needs types or functions that nobody has said to be harmless.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    types : sequence of str
+        Their names, module included.
+    """
+
+    def __init__(self, path: "PathLike[str] | str", types: Sequence[str]) -> None:
+        super().__init__(path, tuple(types))
+        self.path = path
+        self.types = tuple(types)
+
+    def __str__(self) -> str:
+        listed = ", ".join(repr(name) for name in self.types)
+        return (
+            f"{self.path} holds objects of types that are not trusted: {listed}. Nothing was "
+            "loaded and nothing ran. If you know where the file comes from, and that these are "
+            f"harmless, load it with trusted=[{listed}]."
+        )

@@ -7,7 +7,7 @@ import pytest
 
 import randsub
 from randsub.reproduce.cells import Cell
-from randsub.reproduce.store import Record, Store, write_atomically
+from randsub.reproduce.store import Record, Store
 
 CELL = Cell("simulated", "friedman", 0, "prs", "knn", "paper", {"n": 3}, {"alpha": 0.1, "p": None})
 ROW = {"score": 0.1 + 0.2, "aupr": None, "models": 3, "seconds": 1.5}
@@ -59,17 +59,3 @@ def test_all_cells_of_an_experiment(store, monkeypatch):
     )
     monkeypatch.setattr(randsub, "__version__", "0.0.0")
     assert list(store.records("simulated")) == []
-
-
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomically(path, b"before")
-
-    def full(descriptor):
-        raise OSError("disk full")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, b"after")
-    assert path.read_bytes() == b"before"
-    assert list(tmp_path.iterdir()) == [path]

@@ -135,7 +135,10 @@ def _add_experiment(what: Any, experiment: Experiment) -> None:
         help=f"where results go (default: reproduce-output/{experiment.name}, or with --quick "
         f"reproduce-output/{experiment.name}-quick)",
     )
-    one.set_defaults(run=_run_experiment)
+    one.set_defaults(
+        run=_run_experiment,
+        after_interruption="what was finished is kept, the same command goes on from there.",
+    )
 
 
 def _shown(value: Any) -> str:

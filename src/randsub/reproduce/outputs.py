@@ -20,11 +20,12 @@ import scipy
 import sklearn
 
 import randsub
+from randsub._files import write_atomically
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS
 from randsub.reproduce.comparable import MANNER, comparable, manner
 from randsub.reproduce.experiment import Experiment
 from randsub.reproduce.figures import png
-from randsub.reproduce.store import Record, Store, write_atomically
+from randsub.reproduce.store import Record, Store
 from randsub.reproduce.tables import Table
 
 NUMBERS: Final = ("score", "aupr", "size", "models", "epochs", "tuned")

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from randsub._files import write_atomically
 from randsub.reproduce import published
 from randsub.reproduce.cells import FIRST_SEED, label
 from randsub.reproduce.comparable import MANNER, check_comparable
@@ -22,7 +23,6 @@ from randsub.reproduce.comparison import MEASURES
 from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.figures import png
 from randsub.reproduce.outputs import NUMBERS, Folder
-from randsub.reproduce.store import write_atomically
 from randsub.reproduce.tables import Table, plain
 
 _MARK = re.compile(r"\{\{ (\w+) \}\}")

@@ -5,12 +5,12 @@ whole cell or nothing. What cannot be read, or belongs to another cell, counts a
 """
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from randsub._files import write_atomically
 from randsub.reproduce.cells import Cell, Row
 
 
@@ -43,20 +43,6 @@ class Record:
     def seconds(self) -> float | None:
         """Time that it took."""
         return self.row.get("seconds")
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there as a whole or, whatever happens, as it was before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 class Store:
