@@ -10,7 +10,7 @@ OUT ?= demo-output
 BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 
-.PHONY: demo test lint format bench paper clean help
+.PHONY: demo test docs lint format bench paper clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ $(VENV)/.linted: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
+$(VENV)/.documented: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py --output $(OUT)
 
@@ -50,6 +54,10 @@ format: $(VENV)/.linted
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto
 
+#   make docs   the documentation, into docs/_build/html; a warning is an error
+docs: $(VENV)/.documented
+	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
+
 #   make bench  what PRS costs: a step, the engines, their floors, a paper-scale run, wide data
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/step.py
@@ -66,4 +74,4 @@ paper: $(VENV)/.installed
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) $(OUT) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

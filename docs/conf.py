@@ -92,7 +92,11 @@ html_favicon = "_static/mark.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "randsub", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
+    "logo": {
+        "text": "randsub",
+        "image_light": "_static/mark.svg",
+        "image_dark": "_static/mark.svg",
+    },
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
     "header_links_before_dropdown": 7,

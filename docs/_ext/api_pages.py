@@ -19,7 +19,14 @@ ROOMS = {
     "randsub.penalties": ("Penalties", "What is asked of alpha beyond a small loss."),
     "randsub.losses": ("Losses", "What is minimised."),
     "randsub.search": ("Choosing a penalty", "Several penalties, one of which predicts best."),
+    "randsub.selection": (
+        "Selection",
+        "Which features to keep, how sure one can be of them, and how many are kept in error.",
+    ),
     "randsub.inspection": ("Pictures", "What a fitted model has learned, drawn."),
+    "randsub.report": ("Report", "A fitted model as a page to read and to send."),
+    "randsub.callbacks": ("Callbacks", "Watch a fit, stop it, save it."),
+    "randsub.persistence": ("Saving and loading", "Models in files and folders."),
     "randsub.images": ("Images", "Images as rows of a table, and back."),
     "randsub.network": ("Networks", "Many targets at once: which genes regulate which."),
     "randsub.datasets": (
@@ -27,7 +34,10 @@ ROOMS = {
         "Problems whose relevant features or links are known, and loaders for real data.",
     ),
     "randsub.exceptions": ("Errors and warnings", "What can be caught, or silenced."),
-    "randsub.distributions": ("Distributions", "How subsets are drawn: a protocol and two families."),
+    "randsub.distributions": (
+        "Distributions",
+        "How subsets are drawn: a protocol and two families.",
+    ),
     "randsub.optim": ("Optimisers", "How alpha moves: a protocol and what is shipped."),
     "randsub.engines": (
         "Engines",
@@ -60,7 +70,13 @@ def page(module: str, title: str, sentence: str) -> str:
         names = sorted((n for n in left if belongs(getattr(contents, n))), key=str.lower)
         left -= set(names)
         if names:
-            lines += [f".. rubric:: {heading}", "", ".. autosummary::", "   :toctree: generated", ""]
+            lines += [
+                f".. rubric:: {heading}",
+                "",
+                ".. autosummary::",
+                "   :toctree: generated",
+                "",
+            ]
             lines += [f"   {name}" for name in names] + [""]
     for name in sorted(left):
         lines += [f".. autodata:: {name}", "   :no-value:", ""]

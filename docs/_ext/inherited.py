@@ -13,16 +13,12 @@ ROUTING = re.compile(r"^(get_metadata_routing|set_\w+_request)$")
 LABEL = re.compile(r":(?:ref|term):`([^`<]+?)(?:\s*<[^`>]+>)?`")
 
 
-def leave_out(
-    app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any
-) -> bool | None:
+def leave_out(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Say True for methods of metadata routing, and leave the rest to autodoc."""
     return True if ROUTING.match(name) else None
 
 
-def drop_links(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
+def drop_links(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Keep the words of a link into scikit-learn's documentation, and nothing else."""
     if str(getattr(obj, "__module__", "")).startswith("sklearn."):
         lines[:] = [LABEL.sub(r"\1", line) for line in lines]

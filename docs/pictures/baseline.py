@@ -37,6 +37,11 @@ for ax, baseline, name in zip(
     ax.set(title=f"{name}\ndeviation {np.std(estimates):.2f}", yticks=[])
     ax.set_xlabel("derivative in alpha of a relevant feature")
     ax.spines["left"].set_visible(False)
-axes[1].annotate("exact", (exact[0], axes[1].get_ylim()[1] * 0.93), color="C3",
-                 xytext=(6, 0), textcoords="offset points")
+axes[1].annotate(
+    "exact",
+    (exact[0], axes[1].get_ylim()[1] * 0.93),
+    color="C3",
+    xytext=(6, 0),
+    textcoords="offset points",
+)
 assert len(every_mask()) == len(costs)

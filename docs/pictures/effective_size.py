@@ -9,8 +9,14 @@ epochs = history.index.to_numpy()
 fig, axes = plt.subplots(2, 1, figsize=(6.8, 3.8), sharex=True)
 axes[0].plot(epochs, history["min_ess"], linewidth=1)
 axes[0].axhline(50, color="C3", linestyle="--", linewidth=1)
-axes[0].annotate("below this, models are trained anew", (epochs[-1], 50), color="C3",
-                 xytext=(0, -13), textcoords="offset points", ha="right")
+axes[0].annotate(
+    "below this, models are trained anew",
+    (epochs[-1], 50),
+    color="C3",
+    xytext=(0, -13),
+    textcoords="offset points",
+    ha="right",
+)
 axes[0].set(ylabel="effective\nsample size", ylim=(0, 105))
 axes[1].plot(epochs, history["n_models_trained"] / 1000, color="0.4")
 revived = epochs[history["revived"].to_numpy(dtype=bool)]
