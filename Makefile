@@ -56,7 +56,7 @@ test: $(VENV)/.tested
 
 #   make docs   the documentation, into docs/_build/html; a warning is an error
 docs: $(VENV)/.documented
-	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
+	$(BIN)/python -m sphinx -b html -E -W --keep-going -n docs docs/_build/html
 
 #   make bench  what PRS costs: a step, the engines, their floors, a paper-scale run, wide data
 bench: $(VENV)/.installed
