@@ -23,6 +23,13 @@ def frame_kind(X: Table) -> Literal["pandas", "polars"] | None:
     return None
 
 
+def exact_floats() -> dict[str, Any]:
+    """What makes pandas read the numbers of a text as they were written; its own way from 3 on."""
+    import pandas as pd
+
+    return {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+
+
 def take_rows(X: Table, rows: IntArray) -> Table:
     """Some rows of X, as a copy."""
     return X.iloc[rows] if frame_kind(X) == "pandas" else X[rows]

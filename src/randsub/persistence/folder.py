@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from randsub._tables import exact_floats
 from randsub.exceptions import ModelFormatError
 from randsub.persistence.exchange import parts_of
 from randsub.persistence.facts import (
@@ -245,7 +246,7 @@ class ModelFolder:
         path = self.file(name)
         try:
             return pd.read_csv(
-                path, float_precision="round_trip", keep_default_na=False, na_values=[""], **options
+                path, keep_default_na=False, na_values=[""], **exact_floats(), **options
             )
         except (ValueError, UnicodeDecodeError) as error:
             raise ModelFormatError(path, f"it is no table ({error})", REMEDY) from error

@@ -21,6 +21,7 @@ import sklearn
 
 import randsub
 from randsub._files import write_atomically
+from randsub._tables import exact_floats
 from randsub.reproduce.cells import BASE_LABELS, METHOD_LABELS
 from randsub.reproduce.comparable import MANNER, comparable, manner
 from randsub.reproduce.experiment import Experiment
@@ -39,11 +40,6 @@ _RANKS: Final = {
     "base": ["", *BASE_LABELS],
     "setting": ["", "paper", "defaults"],
 }
-
-# Numbers are read as they were written; from version 3 on pandas does nothing else.
-_EXACT: dict[str, Any] = (
-    {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
-)
 
 
 def results_frame(records: Sequence[Record]) -> pd.DataFrame:
@@ -233,7 +229,7 @@ class Folder:
             run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
             text = dict.fromkeys(_TEXT, str)
             results, timings = (
-                pd.read_csv(self.path / name, dtype=text, **_EXACT)
+                pd.read_csv(self.path / name, dtype=text, **exact_floats())
                 for name in ("results.csv", "timings.csv")
             )
         except FileNotFoundError as error:

@@ -73,7 +73,7 @@ def _with_categories(
     try:
         levels = json.loads(str(arrays.get("category_levels_json", "{}")))
         columns = {
-            name: pd.Categorical.from_codes(frame[name].astype(int), list(map(str, levels[name])))
+            name: _named(frame[name], levels[name])
             for name in frame.columns[coded]
         }
     except (ValueError, TypeError, KeyError) as error:
@@ -81,3 +81,7 @@ def _with_categories(
             path, f"category_levels_json does not list the levels of its categories ({error})"
         ) from error
     return frame.assign(**columns)
+
+
+def _named(codes: "pd.Series[Any]", levels: Any) -> pd.Categorical:
+    return pd.Categorical.from_codes(codes.astype(int), pd.Index([str(name) for name in levels]))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from randsub._tables import exact_floats
 from randsub.cli.tables.kinds import Format, TableError
 
 SHOWN = 5
@@ -71,7 +72,7 @@ def _parsed(path: Path, text: str, separator: str, *, has_names: bool) -> pd.Dat
             sep=separator,
             # In one piece, so that a column's type is decided from all of it; and to the last bit.
             low_memory=False,
-            float_precision="round_trip",
+            **exact_floats(),
             index_col=0 if has_names else False,
             skipinitialspace=True,
         )

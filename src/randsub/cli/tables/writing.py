@@ -57,7 +57,7 @@ def write_table(path: Path, frame: pd.DataFrame, target: str | None = None) -> N
 
 def as_text(frame: pd.DataFrame, separator: str = ",") -> str:
     """A frame as delimited text, with every digit; pandas takes minutes for very wide ones."""
-    values = frame.to_numpy(dtype=object)
+    values = frame.to_numpy(dtype=object, copy=True)
     values[frame.isna().to_numpy()] = ""
     rows, header = values.tolist(), [str(name) for name in frame.columns]
     if not isinstance(frame.index, pd.RangeIndex):
