@@ -179,7 +179,7 @@ def test_one_axes_is_divided_among_models(model):
 names = st.lists(st.text(max_size=60), min_size=1, max_size=30)
 
 
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(deadline=None, derandomize=True, max_examples=12)
 @given(names=names, data=st.data())
 def test_any_names_can_be_drawn(names, data):
     size = len(names)

@@ -18,6 +18,7 @@ from randsub.ensemble.inputs import split_validation
 from randsub.exceptions import InterruptedFitWarning
 from randsub.network import PRSNetwork, infer_network, score_network, solving
 from randsub.network import prs as prs_module
+from randsub.network import run as network_run
 from randsub.network.preparing import prepare
 from randsub.network.solving import Solution, choose
 
@@ -86,12 +87,12 @@ def test_links_are_ranked_by_the_mean_or_by_alpha():
 def test_the_mean_is_that_over_the_epochs(monkeypatch):
     thetas = []
 
-    class Watching(solving._Mean):
+    class Watching(network_run.Mean):
         def on_epoch_end(self, state):
             thetas.append(state.theta)
             super().on_epoch_end(state)
 
-    monkeypatch.setattr(solving, "_Mean", Watching)
+    monkeypatch.setattr(network_run, "Mean", Watching)
     model = fitted(lam=0.01)
     assert len(thetas) == 24
     order = [sorted(NAMES).index(name) for name in NAMES]

@@ -1,5 +1,7 @@
 """Alpha along the epochs, remembered while a model is trained."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,7 +42,19 @@ class AlphaPath(Callback):
 
     Notes
     -----
-    A fit that is taken up again is remembered from there on.
+    What is remembered is the last fit that ended; clones of a model share its callbacks, and so an
+    AlphaPath in a search holds the path of one candidate. A fit that is taken up again is
+    remembered from there on. Of a network that is trained in several blocks of targets, the last
+    block is remembered.
+
+    Examples
+    --------
+    With ``model.set_callbacks(path).fit(X, y)``, ``PathDisplay.from_estimator(model)`` draws it.
+
+    >>> from randsub.inspection import AlphaPath
+    >>> path = AlphaPath(max_snapshots=50)
+    >>> path.has_ended
+    False
     """
 
     def __init__(self, max_snapshots: int = 200, max_megabytes: float = 64.0) -> None:
@@ -50,6 +64,21 @@ class AlphaPath(Callback):
             raise ValueError(f"max_megabytes must be positive, got {max_megabytes!r}.")
         self.max_snapshots = max_snapshots
         self.max_megabytes = max_megabytes
+        self._owner: AlphaPath | None = None
+        self._epochs: list[int] = []
+        self._alphas: list[NDArray[np.float32]] = []
+
+    def for_run(self, run: Any) -> "AlphaPath":
+        """One that watches this fit alone, since clones may be fitted at the same time.
+
+        Parameters
+        ----------
+        run : Run
+            The fit that is about to begin.
+        """
+        watcher = AlphaPath(self.max_snapshots, self.max_megabytes)
+        watcher._owner = self
+        return watcher
 
     def on_prepare(self, settings: Settings) -> None:
         """Forget the fit before."""
@@ -83,6 +112,8 @@ class AlphaPath(Callback):
             self._keep(state)
         self.best_alpha_: FloatArray = state.best_theta
         self.best_epoch_ = state.best_epoch
+        if self._owner is not None:
+            self._owner._take(self)
 
     @property
     def epochs_(self) -> IntArray:
@@ -99,9 +130,12 @@ class AlphaPath(Callback):
         """Whether a fit was watched to its end."""
         return hasattr(self, "best_alpha_")
 
+    def _take(self, watcher: "AlphaPath") -> None:
+        self._epochs, self._alphas = watcher._epochs, watcher._alphas
+        self.best_alpha_, self.best_epoch_ = watcher.best_alpha_, watcher.best_epoch_
+
     def _forget(self) -> None:
-        self._epochs: list[int] = []
-        self._alphas: list[NDArray[np.float32]] = []
+        self._epochs, self._alphas = [], []
         self.__dict__.pop("best_alpha_", None)
         self.__dict__.pop("best_epoch_", None)
 

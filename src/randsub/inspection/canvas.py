@@ -146,6 +146,42 @@ def styled(
     }
 
 
+def show_span(ax: Any, first: float, last: float) -> None:
+    """Show the epochs from the first to the last, and both in full.
+
+    Parameters
+    ----------
+    ax : Axes
+    first, last : float
+    """
+    ax.set_xlim(first, last + max(1.0, 0.01 * (last - first)))
+
+
+def explain(ax: Any, entries: Sequence[tuple[Any, str]], n_columns: int = 3) -> None:
+    """A legend above the picture, where it hides nothing.
+
+    Parameters
+    ----------
+    ax : Axes
+    entries : sequence of (artist, str)
+        What each artist means; no legend without any.
+    n_columns : int, default=3
+    """
+    if not entries:
+        return
+    handles, labels = zip(*entries, strict=True)
+    ax.legend(
+        handles,
+        labels,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        borderaxespad=0.2,
+        ncols=n_columns,
+        frameon=False,
+        fontsize="small",
+    )
+
+
 def tidy(ax: Any, grid: str = "") -> None:
     """Take away what does not help to read the picture.
 

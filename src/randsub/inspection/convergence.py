@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from randsub.inspection.canvas import COLORS, NEUTRAL, make_panels, styled, tidy
+from randsub.inspection.canvas import COLORS, NEUTRAL, explain, make_panels, show_span, styled, tidy
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class ConvergenceDisplay:
             tidy(place, grid="y")
         self.ess_line_ = self._draw_ess_level(mark_kw)
         first, last = self.history.index[[0, -1]]
-        self.axes_[0].set_xlim(first, max(last, first + 1))
+        show_span(self.axes_[0], first, last)
         self.refresh_marks_ = self._draw_refreshes(refresh_kw)
         self._explain()
         self.axes_[-1].set_xlabel(self.history.index.name or "epoch")
@@ -266,7 +266,7 @@ class ConvergenceDisplay:
         from matplotlib.collections import LineCollection
 
         ax = self.axes_[0]
-        style = {"color": COLORS[4], "linewidth": 0.8, "alpha": 0.9}
+        style = {"color": COLORS[2], "linewidth": 1.0}
         return ax.vlines(
             epochs,
             0.0,
@@ -288,8 +288,7 @@ class ConvergenceDisplay:
         if self.refresh_marks_ is not None:
             n = len(self.refresh_marks_.get_segments())
             entries.append((self.refresh_marks_, f"models renewed ({n}x)"))
-        handles, labels = zip(*entries, strict=True)
-        ax.legend(handles, labels, frameon=False, fontsize="small", ncols=2)
+        explain(ax, entries)
         if self.ess_line_ is not None:
             below = self.axes_[self.panels_.index("ess")]
             below.legend(

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from randsub._typing import FloatArray, IntArray
-from randsub.inspection.canvas import COLORS, NEUTRAL, make_panels, styled, tidy
+from randsub.inspection.canvas import COLORS, NEUTRAL, explain, make_panels, styled, tidy
 from randsub.inspection.features import (
     check_count,
     check_values,
@@ -218,13 +218,14 @@ class ImportanceDisplay:
                 else _whiskers(panel, intervals[k][:, self.shown_], interval_kw)
             )
             self.rests_.append(_curve(panel, values[rest], n_shown, rest_kw) if len(rest) else None)
-            self.threshold_lines_.append(
-                None if level is None else _line(panel, level, threshold_kw)
-            )
+            line = None if level is None else _line(panel, level, threshold_kw)
+            self.threshold_lines_.append(line)
+            explain(panel, [] if line is None else [(line, f"threshold {level:.3g}")])
             panel.set(xlabel=self.label, ylim=(n_rows - 0.4, -0.6))
             panel.set_xlim(left=min(0.0, panel.get_xlim()[0]) if values.min() < 0.0 else 0.0)
             if self.names is not None:
-                panel.set_title(shortened(str(self.names[k])), parse_math=False)
+                title = shortened(str(self.names[k]))
+                panel.set_title(title, loc="left", fontsize="medium", parse_math=False)
             tidy(panel, grid="x")
         labelled = self.axes_[:1] if panels.are_new else self.axes_
         self._name_rows(labelled, names, importances[:, rest])

@@ -203,7 +203,9 @@ class NetworkDisplay:
         weight = self.links_["weight"].to_numpy(dtype=float)
         regulates = np.bincount(ends[0], weights=weight, minlength=len(genes))
         strength = regulates + np.bincount(ends[1], weights=weight, minlength=len(genes))
-        sizes = 40.0 + 260.0 * strength / strength.max()
+        # Many genes leave less room for each.
+        scale = min(1.0, 50.0 / len(genes))
+        sizes = scale * (40.0 + 260.0 * strength / strength.max())
         self.arrows_ = _arrows(self.ax_, places, ends, weight, sizes, arrow_kw)
         self.nodes_ = _nodes(self.ax_, places, sizes, regulates > 0.0, node_kw)
         self.positions_ = {g: (float(x), float(y)) for g, (x, y) in zip(genes, places, strict=True)}
@@ -341,10 +343,11 @@ def _arrows(
     arrows = []
     # Radii of the nodes in points, so that arrows end where nodes begin.
     radii = np.sqrt(sizes) / 2.0 + 1.0
+    head = min(1.0, float(np.median(radii)) / 4.0)
     for source, target, share in zip(*ends, weight / weight.max(), strict=True):
         defaults = {
             "arrowstyle": "-|>",
-            "mutation_scale": 7.0 + 4.0 * share,
+            "mutation_scale": head * (7.0 + 4.0 * share),
             "linewidth": 0.5 + 1.8 * share,
             "color": NEUTRAL,
             "alpha": 0.35 + 0.5 * share,
@@ -366,7 +369,12 @@ def _arrows(
 def _name(ax: Any, place: FloatArray, name: str, size: float, given: Any) -> Any:
     from matplotlib.text import Text
 
-    defaults = {"fontsize": "small", "ha": "center", "va": "bottom", "zorder": 3}
+    defaults = {
+        "fontsize": "small" if size > 20.0 else "x-small",
+        "ha": "center",
+        "va": "bottom",
+        "zorder": 3,
+    }
     return ax.annotate(
         name,
         tuple(place),

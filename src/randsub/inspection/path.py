@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from randsub._typing import FloatArray, IntArray
 from randsub.inspection.alpha_path import AlphaPath
-from randsub.inspection.canvas import COLORS, NEUTRAL, make_panels, styled, tidy
+from randsub.inspection.canvas import COLORS, NEUTRAL, explain, make_panels, show_span, styled, tidy
 from randsub.inspection.features import check_count, features_of, shortened
 
 _DASHES = ("-", "--", ":", "-.")
@@ -123,10 +123,10 @@ class PathDisplay:
                 "PathDisplay(path.epochs_, path.alphas_[:, task], names).plot()."
             )
         features = features_of(model, model.n_features_in_, feature_names, None)
-        if alphas.shape[2] != len(features.names):
+        if not np.array_equal(path.best_alpha_[0], model.alpha_[features.columns]):
             raise ValueError(
-                f"The AlphaPath holds {alphas.shape[2]} features, but the model has "
-                f"{len(features.names)}: it has watched another fit."
+                "The AlphaPath has watched another fit: alpha at its best epoch is not that of "
+                "this model. Give every model an AlphaPath of its own."
             )
         history = model.history_
         return cls(
@@ -183,7 +183,7 @@ class PathDisplay:
         self.revival_lines_ = [_mark(self.ax_, e - 0.5, ":", mark_kw) for e in self.revivals]
         tidy(self.ax_, grid="y")
         self.ax_.set(xlabel="epoch", ylabel="alpha")
-        self.ax_.set_xlim(epochs[0], max(epochs[-1], epochs[0] + 1))
+        show_span(self.ax_, epochs[0], epochs[-1])
         self.ax_.set_ylim(bottom=0.0)
         self._explain_marks()
         self.texts_ = self._name_lines([shortened(names[j]) for j in self.shown_])
@@ -207,15 +207,15 @@ class PathDisplay:
         return epochs, alphas, final, [str(name) for name in names]
 
     def _explain_marks(self) -> None:
-        marks = [(self.best_line_, "best epoch")] if self.best_line_ is not None else []
+        marks: list[tuple[Any, str]] = []
+        if self.best_line_ is not None:
+            marks.append((self.best_line_, "best epoch"))
         if self.revival_lines_:
             marks.append((self.revival_lines_[0], "revival"))
         if len(self.bands_):
-            marks.append((self.bands_[0], f"{self._n_others():,} others, all of them"))
-            marks.append((self.bands_[1], "the middle 90 % of them"))
-        if marks:
-            handles, labels = zip(*marks, strict=True)
-            self.ax_.legend(handles, labels, loc="upper left", frameon=False, fontsize="small")
+            marks.append((self.bands_[0], f"range of the {self._n_others():,} others"))
+            marks.append((self.bands_[1], "the middle 90 % of these"))
+        explain(self.ax_, marks, n_columns=2)
 
     def _n_others(self) -> int:
         return int(np.shape(self.alphas)[1]) - len(self.shown_)
@@ -290,11 +290,14 @@ def _line(ax: Any, epochs: IntArray, alpha: FloatArray, place: int, given: Any) 
 def _bands(ax: Any, epochs: IntArray, alphas: FloatArray, given: Any) -> list[Any]:
     from matplotlib.collections import PolyCollection
 
-    style = styled(PolyCollection, {"facecolor": NEUTRAL, "alpha": 0.25, "linewidth": 0.0}, given)
+    style = {"facecolor": NEUTRAL, "linewidth": 0.0}
     low, high = np.quantile(alphas, [0.05, 0.95], axis=1)
     return [
-        ax.fill_between(epochs, alphas.min(axis=1), alphas.max(axis=1), **style),
-        ax.fill_between(epochs, low, high, **style),
+        ax.fill_between(epochs, below, above, **styled(PolyCollection, {**style, **pale}, given))
+        for below, above, pale in (
+            (alphas.min(axis=1), alphas.max(axis=1), {"alpha": 0.2}),
+            (low, high, {"alpha": 0.45}),
+        )
     ]
 
 

@@ -165,7 +165,7 @@ class SubspaceDisplay:
         self.ax_.set_yticks(places, labels, parse_math=False, fontsize="small")
         self.ax_.tick_params(axis="y", length=0)
         self.ax_.set(xlim=(-0.5, n_members - 0.5), ylim=(n_rows - 0.4, -0.6))
-        self.ax_.set_xlabel(f"{n_members:,} members, sorted by what they see")
+        self.ax_.set_xlabel(f"{n_members:,} members, sorted by what they see (%: who sees it)")
         self.ax_.set_xticks([])
         tidy(self.ax_)
         return self

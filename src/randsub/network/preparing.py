@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from randsub._typing import FloatArray, IntArray, Table
+from randsub.ensemble.fingerprint import describe_data
 from randsub.ensemble.inputs import split_validation
 from randsub.ensemble.standardize import Standardizer
 from randsub.network.expression import (
@@ -99,3 +100,29 @@ def prepare(
 
 def _columns(values: FloatArray, columns: IntArray) -> FloatArray:
     return np.ascontiguousarray(values[:, columns])
+
+
+def describe_expression(
+    expression: Table,
+    regulators: Any = None,
+    expression_val: Table | None = None,
+    *,
+    gene_names: Any = None,
+    targets: Any = None,
+    layer: str | None = None,
+) -> dict[str, dict[str, str] | None]:
+    """What a checkpoint remembers of the data of a fit: shapes, types and digests by name."""
+    data = read_expression(expression, gene_names, layer)
+    further = expression_val
+    if expression_val is not None:
+        read = read_further(expression_val, gene_names, layer, what="expression_val")
+        further = match_genes(read, data)
+    # The order of the genes is that of the user's answer, and so part of it.
+    tables = {
+        "expression": data.values,
+        "gene_names": np.array(data.names)[data.in_file],
+        "expression_val": further,
+        "regulators": None if regulators is None else resolve_genes(regulators, data, "regulators"),
+        "targets": None if targets is None else resolve_genes(targets, data, "targets"),
+    }
+    return {name: None if t is None else describe_data(t) for name, t in tables.items()}

@@ -1,6 +1,8 @@
 """PRS for gene networks."""
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,17 +14,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._typing import FloatArray, IntArray, Table
+from randsub.callbacks.support import CallbackSupport
 from randsub.distributions import Bernoulli
 from randsub.engines import Data, Dispatcher, Engine, Learner
 from randsub.ensemble import parts
 from randsub.ensemble.constraints import CONSTRAINTS
 from randsub.ensemble.holder import BaseModelHolder
 from randsub.ensemble.inputs import check_parameters, seed_words
+from randsub.ensemble.resuming import Logbook
 from randsub.ensemble.settings import training_settings
 from randsub.losses import Reference, SquaredError
 from randsub.network.links import LinkOutputs, Weights
 from randsub.network.panel import draws_of
-from randsub.network.preparing import Prepared, prepare
+from randsub.network.preparing import Prepared, describe_expression, prepare
+from randsub.network.run import NetworkRun
 from randsub.network.solving import Case, Solution, choose, follow_path, solve_apart, solve_together
 from randsub.optim import Optimizer
 from randsub.training import Problem, Target
@@ -42,7 +47,7 @@ _OTHER = {
 }
 
 
-class PRSNetwork(LinkOutputs, BaseModelHolder):
+class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
     """Gene network by PRS: which genes regulate which.
 
     For each target gene g, an ensemble predicts its expression from that of the candidate
@@ -270,6 +275,7 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
         gene_names: Any = None,
         targets: Any = None,
         layer: str | None = None,
+        resume_from: "os.PathLike[str] | str | None" = None,
     ) -> Self:
         """Learn which genes regulate which.
 
@@ -291,50 +297,62 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
             Genes whose regulators are sought; all by default.
         layer : str, default=None
             Layer of an AnnData that holds the expression; its ``X`` by default.
+        resume_from : path-like, default=None
+            A file that :class:`randsub.callbacks.Checkpoint` has written during an earlier fit of
+            the same model to the same data. This one goes on from there, and ends bit for bit as
+            the earlier one would have. A file of another fit is refused, with what is different;
+            ``n_jobs``, ``verbose`` and the callbacks may be others.
 
         Returns
         -------
         self : object
             The fitted network.
         """
+        self._init_callback_context(max_subtasks=None)
+        data = {
+            "regulators": regulators,
+            "expression_val": expression_val,
+            "gene_names": gene_names,
+            "targets": targets,
+            "layer": layer,
+        }
         with self._all_or_nothing():
-            self._fit(expression, regulators, expression_val, gene_names, targets, layer)
+            self._fit(expression, data, resume_from)
         return self
 
     def _fit(
         self,
         expression: Table,
-        regulators: Any,
-        expression_val: Table | None,
-        gene_names: Any,
-        targets: Any,
-        layer: str | None,
+        data: dict[str, Any],
+        resume_from: "os.PathLike[str] | str | None",
     ) -> None:
         base = clone(self._base())
         self._check_kind(base, "regressor")
         check_parameters(base)
         lams = self._checked_lams()
-        seed = seed_words(self.random_state)
-        rng = np.random.default_rng(seed)
-        prepared = prepare(
-            expression,
-            regulators,
-            expression_val,
-            gene_names=gene_names,
-            targets=targets,
-            layer=layer,
-            validation_fraction=self.validation_fraction,
-            rng=rng,
+        logbook = Logbook(
+            self,
+            lambda: describe_expression(expression, **data),
+            seed_words(self.random_state),
+            resume_from,
         )
-        case, trained = self._case(base, prepared, seed, rng)
+        rng = np.random.default_rng(logbook.seed)
+        prepared = prepare(
+            expression, **data, validation_fraction=self.validation_fraction, rng=rng
+        )
+        case, trained = self._case(base, prepared, logbook, rng)
+        case = replace(case, callbacks=self._callbacks_for(case.run, X=expression))
+        with self._fit_task(X=expression):
+            solutions = self._solutions(case, lams)
+            self.estimator_ = base
+            self._record(prepared, trained, solutions)
+
+    def _solutions(self, case: Case, lams: Sequence[float]) -> list[Solution]:
         if len(lams) > 1:
-            solutions = follow_path(case, lams)
-        elif lams[0] == 0.0:
-            solutions = [solve_apart(case, self.block_size)]
-        else:
-            solutions = [solve_together(case, lams[0])]
-        self.estimator_ = base
-        self._record(prepared, trained, solutions)
+            return follow_path(case, lams)
+        if lams[0] == 0.0:
+            return [solve_apart(case, self.block_size)]
+        return [solve_together(case, lams[0])]
 
     def _checked_lams(self) -> list[float]:
         """The coefficients to try, ascending."""
@@ -352,7 +370,7 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
         return [float(lam) for lam in lams]
 
     def _case(
-        self, base: Any, prepared: Prepared, seed: IntArray, rng: np.random.Generator
+        self, base: Any, prepared: Prepared, logbook: Logbook, rng: np.random.Generator
     ) -> tuple[Case, IntArray]:
         """Where the concrete parts meet; and the targets that have a candidate regulator."""
         panel, settings = prepared.panel, training_settings(self, len(prepared.train_rows))
@@ -389,12 +407,13 @@ class PRSNetwork(LinkOutputs, BaseModelHolder):
             val_weight=np.ones(len(val_rows)),
             feature_names=panel.regulators,
         )
-        names = [panel.targets[g] for g in trained]
+        names, seed = [panel.targets[g] for g in trained], logbook.seed.tolist()
         case = Case(
             problem=problem,
             settings=settings,
             theta=np.where(allowed[trained], level, 0.0),
-            generators=lambda: [draws_of(name, seed.tolist()) for name in names],
+            generators=lambda: [draws_of(name, seed) for name in names],
+            run=NetworkRun(self, logbook),
             verbose=bool(self.verbose),
         )
         return case, trained

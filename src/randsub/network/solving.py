@@ -12,7 +12,6 @@ Along a path
     more, and with as many epochs as follow a revival.
 """
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -25,6 +24,7 @@ from randsub._compile import when_compiling
 from randsub._typing import BoolArray, FloatArray
 from randsub.engines import one_thread
 from randsub.exceptions import NoFeatureLeftWarning
+from randsub.network.run import NetworkRun, Outcome
 from randsub.penalties import RowGroups
 from randsub.training import Problem, ProgressBar, Settings, TrainingState, start, train
 from randsub.training.batches import Batch, thin
@@ -46,13 +46,19 @@ class Case:
         Where alpha starts; 0 bars a link for good.
     generators : callable
         Makes the targets' generators, one for each, anew.
-    verbose : bool
+    run : NetworkRun
+        The fit that it is part of.
+    callbacks : sequence of Callback, default=()
+        Who watches.
+    verbose : bool, default=False
     """
 
     problem: Problem
     settings: Settings
     theta: FloatArray
     generators: Callable[[], Sequence[np.random.Generator]]
+    run: NetworkRun
+    callbacks: Sequence[Callback] = ()
     verbose: bool = False
 
 
@@ -99,23 +105,6 @@ class Solution:
         return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
-class _Mean(Callback):
-    """The mean of theta over the epochs."""
-
-    def __init__(self) -> None:
-        self._sum: FloatArray | float = 0.0
-        self._n_epochs = 0
-
-    def on_epoch_end(self, state: TrainingState) -> None:
-        """One more."""
-        self._sum = self._sum + state.theta
-        self._n_epochs += 1
-
-    def value(self) -> FloatArray:
-        """Mean so far, (P, M)."""
-        return np.asarray(self._sum / self._n_epochs)
-
-
 class _TargetBar(Callback):
     """Moves a bar over targets while blocks of them are trained together."""
 
@@ -146,63 +135,59 @@ class _TargetBar(Callback):
         self._bar.advance(done - self._moved)
         self._moved = done
 
+    def finish(self) -> None:
+        """The block is done, however many epochs that took."""
+        self._bar.advance(self._n_targets - self._moved)
+
 
 def solve_apart(case: Case, block_size: int) -> Solution:
     """Every target for itself, in blocks."""
-    began = time.perf_counter()
-    theta, mean_theta = case.theta.copy(), np.empty_like(case.theta)
-    errors: list[FloatArray] = []
-    histories, n_models, reason = [], 0, ""
-    rngs = case.generators()
-    with closing(Bar("PRSNetwork", len(theta), "target", shown=case.verbose)) as bar:
+    n_targets, rngs = len(case.theta), case.generators()
+    outcomes: list[Outcome] = []
+    with closing(Bar("PRSNetwork", n_targets, "target", shown=case.verbose)) as bar:
         watcher = _TargetBar(bar)
-        for begin in range(0, len(theta), block_size):
-            block = slice(begin, min(begin + block_size, len(theta)))
+        for begin in range(0, n_targets, block_size):
+            block = slice(begin, min(begin + block_size, n_targets))
             watcher.begin(block.stop - begin)
-            problem = replace(case.problem, targets=case.problem.targets[block])
-            mean = _Mean()
-            state = _trained(problem, case.settings, theta[block], rngs[block], [watcher, mean])
-            reason = state.stopped or ""
-            if reason == "interrupted" and block.stop < len(theta):
-                # Targets that were never looked at must not pass for targets without regulators.
-                raise KeyboardInterrupt
-            theta[block] = state.best_theta
-            errors.append(_errors(problem, case.settings, state))
-            mean_theta[block] = mean.value()
-            histories.append(_history(state))
-            n_models += state.n_models_trained + _n_judged(problem, case.settings)
-    keys = range(len(histories))
-    history = pd.concat(histories, keys=keys, names=["block"])
-    seconds = time.perf_counter() - began
+            case.run.begin(f"targets {begin + 1} to {block.stop}", block.stop / n_targets)
+            part = replace(
+                case,
+                problem=replace(case.problem, targets=case.problem.targets[block]),
+                theta=case.theta[block],
+                callbacks=[watcher, *case.callbacks],
+            )
+            # Targets that were never looked at must not pass for targets without regulators.
+            may_stop = block.stop == n_targets
+            outcomes.append(_solved(part, rngs[block], may_stop=may_stop))
+            watcher.finish()
     return Solution(
         lam=0.0,
-        theta=theta,
-        mean_theta=mean_theta,
-        errors=np.concatenate(errors).mean(axis=0),
-        history=history,
-        n_models=n_models,
-        seconds=seconds,
-        stop_reason=reason,
+        theta=np.concatenate([outcome.theta for outcome in outcomes]),
+        mean_theta=np.concatenate([outcome.mean_theta for outcome in outcomes]),
+        errors=np.concatenate([outcome.errors for outcome in outcomes]).mean(axis=0),
+        history=_history(outcomes),
+        n_models=sum(outcome.n_models for outcome in outcomes),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        stop_reason=outcomes[-1].stop_reason,
     )
 
 
-def solve_together(case: Case, lam: float, description: str = "PRSNetwork") -> Solution:
+def solve_together(case: Case, lam: float, share: float = 1.0) -> Solution:
     """All targets in one loop, under a penalty that they share."""
-    began = time.perf_counter()
-    penalty = RowGroups(lam)
-    mean = _Mean()
-    callbacks: list[Callback] = [mean, *([ProgressBar(description)] if case.verbose else [])]
-    problem = replace(case.problem, penalty=penalty)
-    state = _trained(problem, case.settings, case.theta, case.generators(), callbacks)
+    case.run.begin(f"lam={lam:g}", share)
+    case = replace(case, problem=replace(case.problem, penalty=RowGroups(lam)))
+    if case.verbose:
+        case = replace(case, callbacks=[*case.callbacks, ProgressBar().for_run(case.run)])
+    outcome = _solved(case, case.generators())
     return Solution(
         lam=lam,
-        theta=state.best_theta,
-        mean_theta=mean.value(),
-        errors=_errors(problem, case.settings, state).mean(axis=0),
-        history=pd.concat([_history(state)], keys=[0], names=["block"]),
-        n_models=state.n_models_trained + _n_judged(problem, case.settings),
-        seconds=time.perf_counter() - began,
-        stop_reason=state.stopped or "",
+        theta=outcome.theta,
+        mean_theta=outcome.mean_theta,
+        errors=outcome.errors.mean(axis=0),
+        history=_history([outcome]),
+        n_models=outcome.n_models,
+        seconds=outcome.seconds,
+        stop_reason=outcome.stop_reason,
     )
 
 
@@ -214,10 +199,12 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
     """
     solutions: list[Solution] = []
     barred = case.theta == 0.0
-    for lam in sorted(lams):
+    # Epochs until the end of each.
+    epochs = np.cumsum([case.settings.max_iter, *[_warm_epochs(case.settings)] * (len(lams) - 1)])
+    for lam, share in zip(sorted(lams), epochs / epochs[-1], strict=True):
         if solutions:
             case = _warm(case, solutions[-1].theta, barred)
-        solutions.append(solve_together(case, lam, f"PRSNetwork, lam={lam:g}"))
+        solutions.append(solve_together(case, lam, float(share)))
         if solutions[-1].stop_reason == "interrupted":
             break
     return solutions
@@ -236,21 +223,36 @@ def choose(solutions: Sequence[Solution], rule: str) -> Solution:
     return max((s for s in solutions if s.error <= limit), key=lambda solution: solution.lam)
 
 
+def _warm_epochs(settings: Settings) -> int:
+    """As many as follow a revival."""
+    return max(1, settings.max_iter // (settings.n_revivals + 1))
+
+
 def _warm(case: Case, theta: FloatArray, barred: BoolArray) -> Case:
     """The same from where a neighbour ended."""
     settings = case.settings
     raised = np.where(barred, 0.0, np.maximum(theta, settings.revival_level))
-    max_iter = max(1, settings.max_iter // (settings.n_revivals + 1))
+    max_iter = _warm_epochs(settings)
     return replace(case, theta=raised, settings=replace(settings, max_iter=max_iter, n_revivals=0))
 
 
-def _trained(
-    problem: Problem,
-    settings: Settings,
-    theta: FloatArray,
-    rngs: Sequence[np.random.Generator],
-    callbacks: Sequence[Callback],
-) -> TrainingState:
+def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool = True) -> Outcome:
+    """One training, unless a fit that is resumed has done it; KeyboardInterrupt if it must go on.
+
+    Parameters
+    ----------
+    case : Case
+    rngs : sequence of numpy.random.Generator, one for each target
+    may_stop : bool, default=True
+        Whether there is a result for all targets if it is interrupted.
+    """
+    problem, settings, run = case.problem, case.settings, case.run
+    known = run.recalled(problem)
+    if known is not None:
+        return known
+    former = run.former(problem, settings)
+    # The mean comes first: whoever saves it saves that of this epoch.
+    callbacks = [run.mean, *case.callbacks]
     # Sums in the loop, too, must not depend on a number of threads.
     with (
         one_thread(),
@@ -259,8 +261,21 @@ def _trained(
     ):
         # Genes that no regulator predicts are what a network is full of.
         warnings.simplefilter("ignore", NoFeatureLeftWarning)
-        state = start(problem, settings, theta, rngs, callbacks)
-        return train(problem, settings, state, callbacks)
+        state = former or start(problem, settings, case.theta, rngs, callbacks)
+        state = train(problem, settings, state, callbacks)
+    if state.stopped == "interrupted" and not may_stop:
+        raise KeyboardInterrupt
+    outcome = Outcome(
+        theta=state.best_theta,
+        mean_theta=run.mean.value(),
+        errors=_errors(problem, settings, state),
+        history=state.history,
+        n_models=state.n_models_trained + _n_judged(problem, settings),
+        seconds=run.seconds(),
+        stop_reason=state.stopped or "",
+    )
+    run.keep(outcome)
+    return outcome
 
 
 def _errors(problem: Problem, settings: Settings, state: TrainingState) -> FloatArray:
@@ -308,6 +323,10 @@ def _n_judged(problem: Problem, settings: Settings) -> int:
     return problem.n_tasks * settings.n_masks * rounds
 
 
-def _history(state: TrainingState) -> pd.DataFrame:
-    index = pd.RangeIndex(1, state.epoch + 1, name="epoch")
-    return pd.DataFrame(state.history, index=index)
+def _history(outcomes: Sequence[Outcome]) -> pd.DataFrame:
+    """One row an epoch, block after block."""
+    frames = [
+        pd.DataFrame(o.history, index=pd.RangeIndex(1, len(o.history) + 1, name="epoch"))
+        for o in outcomes
+    ]
+    return pd.concat(frames, keys=range(len(frames)), names=["block"])

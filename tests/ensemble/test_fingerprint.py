@@ -1,0 +1,163 @@
+"""The same things have the same fingerprint, and different things another one."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.sparse import csc_array, csr_array, csr_matrix
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from randsub import PRSRegressor
+from randsub.distributions import GroupedBernoulli
+from randsub.ensemble.fingerprint import (
+    changed_data,
+    changed_parameters,
+    describe,
+    describe_data,
+    describe_parameters,
+)
+from randsub.penalties import ExpectedSize, FusedLasso
+
+FRAME = {"a": [1.0, 2.0], "b": ["x", None], "c": [True, False]}
+
+
+def test_function(x):
+    return x
+
+
+VALUES = [
+    lambda: None,
+    lambda: 1,
+    lambda: 1.0,
+    lambda: "1",
+    lambda: np.float64(2.0),
+    lambda: np.arange(3),
+    lambda: np.arange(3.0),
+    lambda: {"a": [1, 2]},
+    lambda: {"a": (1, 3)},
+    lambda: {1, 2},
+    lambda: KNeighborsRegressor(3),
+    lambda: KNeighborsRegressor(4),
+    lambda: make_pipeline(StandardScaler(), Ridge(0.5)),
+    lambda: make_pipeline(StandardScaler(), Ridge(0.6)),
+    lambda: ExpectedSize(0.1),
+    lambda: ExpectedSize(0.1) + FusedLasso.grid(0.1, 2, 2),
+    lambda: ExpectedSize(0.1) + FusedLasso.grid(0.1, 4, 1),
+    lambda: GroupedBernoulli([0, 0, 1]),
+    lambda: GroupedBernoulli([0, 1, 1]),
+    lambda: Ridge,
+    lambda: test_function,
+    lambda: lambda x: x + 1,
+    lambda: partial(test_function, 1),
+]
+
+
+def test_values_that_mean_the_same_are_described_alike_and_others_are_not():
+    texts = [describe(make()) for make in VALUES]
+    assert texts == [describe(make()) for make in VALUES]
+    assert len(set(texts)) == len(texts)
+    assert not any(" at 0x" in text for text in texts)
+
+
+def test_how_fast_and_how_loud_is_no_part_of_it():
+    model = PRSRegressor(LogisticRegression())
+    quick = PRSRegressor(LogisticRegression(verbose=1), n_jobs=2, verbose=1)
+    assert describe_parameters(model) == describe_parameters(quick)
+    assert not {"n_jobs", "verbose"} & describe_parameters(model).keys()
+
+
+def test_long_parameters_are_told_apart():
+    one, two = list(range(1000)), [*range(999), 0]
+    texts = [
+        describe_parameters(PRSRegressor(feature_groups=g))["feature_groups"] for g in (one, two)
+    ]
+    assert texts[0] != texts[1]
+    assert max(map(len, texts)) < 200
+
+
+TABLES = {
+    "floats": lambda: np.arange(6.0).reshape(3, 2),
+    "others": lambda: np.arange(1.0, 7.0).reshape(3, 2),
+    "float32": lambda: np.arange(6.0, dtype=np.float32).reshape(3, 2),
+    "wide": lambda: np.arange(6.0).reshape(2, 3),
+    "flat": lambda: np.arange(6.0),
+    "texts": lambda: np.array(["a", "b"]),
+    "objects": lambda: np.array(["a", 1, None], dtype=object),
+    "texts of numbers": lambda: np.array(["a", "1", "None"], dtype=object),
+    "sparse": lambda: csr_array(np.eye(3)),
+    "pandas": lambda: pd.DataFrame(FRAME),
+    "named": lambda: pd.DataFrame(FRAME).rename(columns={"a": "z"}),
+    "changed": lambda: pd.DataFrame({**FRAME, "b": ["x", "y"]}),
+    "category": lambda: pd.DataFrame({**FRAME, "b": pd.Categorical(["x", None])}),
+    "polars": lambda: pl.DataFrame(FRAME),
+    "nothing": lambda: np.empty((0, 3)),
+}
+
+
+def test_tables_that_hold_the_same_are_described_alike_and_others_are_not():
+    described = [describe_data(make()) for make in TABLES.values()]
+    assert described == [describe_data(make()) for make in TABLES.values()]
+    texts = {name: str(d) for name, d in zip(TABLES, described, strict=True)}
+    assert len(set(texts.values())) == len(texts)
+
+
+def test_how_a_table_lies_in_memory_does_not_matter(tmp_path):
+    values = np.random.default_rng(0).normal(size=(70_000, 3))
+    np.save(tmp_path / "values.npy", values)
+    expected = describe_data(values)
+    for same in (
+        np.asfortranarray(values),
+        np.repeat(values, 2, axis=0)[::2],
+        np.load(tmp_path / "values.npy", mmap_mode="r"),
+    ):
+        assert describe_data(same) == expected
+    changed = values.copy()
+    changed[-1, -1] = np.nextafter(changed[-1, -1], np.inf)
+    assert describe_data(changed) != expected
+    sparse = csr_array(np.eye(4))
+    assert describe_data(sparse) == describe_data(csr_matrix(np.eye(4)))
+    assert describe_data(sparse) == describe_data(csc_array(np.eye(4)))
+
+
+@given(values=hnp.arrays("<f8", (4, 3)), row=st.integers(0, 3), column=st.integers(0, 2))
+@settings(max_examples=50, deadline=None)
+def test_every_bit_counts(values, row, column):
+    changed = values.copy()
+    changed.view(np.uint64)[row, column] ^= np.uint64(1)
+    assert changed_data({"X": describe_data(values)}, {"X": describe_data(values.copy())}) == []
+    assert changed_data({"X": describe_data(values)}, {"X": describe_data(changed)}) == [
+        "X holds other values"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "clause"),
+    [
+        (np.zeros((3, 2)), np.zeros((3, 3)), "X had the shape (3, 2) and has (3, 3)"),
+        (np.zeros(3), np.zeros(3, dtype=int), "X had the dtype float64 and has int64"),
+        (None, np.zeros(3), "X was not given and is given now"),
+        (np.zeros(3), None, "X was given and is not now"),
+    ],
+    ids=["shape", "dtype", "new", "gone"],
+)
+def test_what_differs_is_said(then, now, clause):
+    sides = [{"X": None if table is None else describe_data(table)} for table in (then, now)]
+    assert changed_data(*sides) == [clause]
+
+
+def test_what_differs_in_parameters_is_said():
+    one = describe_parameters(PRSRegressor(max_iter=5, tol=0.1))
+    two = describe_parameters(PRSRegressor(max_iter=6, learning_rate=0.1, tol=0.1))
+    assert changed_parameters(one, two, flexible=["max_iter"]) == [
+        "learning_rate was 0.0005 and is 0.1"
+    ]
+    del two["tol"]
+    assert changed_parameters(one, two)[-1] == "tol was 0.1 and is no parameter"
