@@ -93,9 +93,9 @@ def _importances(
     own = model.get_params(deep=False)
     if "n_jobs" in own and not alone:
         model.set_params(n_jobs=1)
-    if "verbose" in own:
+    if own.get("verbose"):
         # One bar over the runs, rather than one for each.
-        model.set_params(verbose=0)
+        model.set_params(verbose=False)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight[run.rows]}
     model.fit(take_rows(X, run.rows), y[run.rows], **weights)
     if getattr(model, "stop_reason_", None) == "interrupted":

@@ -66,6 +66,8 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     Attributes
     ----------
+    support_ : bool ndarray of shape (n_features,)
+        Whether each feature is selected.
     importances_ : ndarray of shape (n_features,)
         Mean importance of each feature.
     shadow_importances_ : ndarray of shape (n_shadows, n_features)
@@ -251,12 +253,13 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         q = q_values(p_values)
         self.p_values_: FloatArray = p_values[self.feature_groups_]
         self.q_values_: FloatArray = q[self.feature_groups_]
+        self.support_: BoolArray = self.q_values_ <= self.fdr
         chosen = by_group[0, q <= self.fdr]
         self.threshold_ = float(chosen.min()) if len(chosen) else np.inf
 
     def _get_support_mask(self) -> BoolArray:
-        check_is_fitted(self, "q_values_")
-        return self.q_values_ <= self.fdr
+        check_is_fitted(self, "support_")
+        return self.support_
 
     def table(self) -> pd.DataFrame:
         """What speaks for each feature, in the order of the columns of X.
@@ -266,7 +269,7 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         table : pandas.DataFrame
             ``feature``, ``importance``, ``p_value``, ``q_value``, ``selected``.
         """
-        check_is_fitted(self, "q_values_")
+        check_is_fitted(self, "support_")
         default = [f"x{j}" for j in range(self.n_features_in_)]
         return pd.DataFrame(
             {
@@ -274,7 +277,7 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 "importance": self.importances_,
                 "p_value": self.p_values_,
                 "q_value": self.q_values_,
-                "selected": self.get_support(),
+                "selected": self.support_,
             }
         )
 

@@ -122,11 +122,21 @@ def _check_parts(own: dict[str, Any], n_parameters: int) -> None:
         )
     penalty = own.get("penalty")
     if isinstance(penalty, Penalty):
-        try:
-            penalty.check(n_parameters)
-        except ValueError as error:
-            raise ValueError(
-                f"The penalty cannot take shadows, with which there are {n_parameters} columns or "
-                f"groups: {error} Use one that does not say which column is where, such as "
-                "ExpectedSize, or None."
-            ) from error
+        _check_penalty(penalty, n_parameters)
+
+
+def _check_penalty(penalty: Penalty, n_parameters: int) -> None:
+    """A penalty must treat columns and shadows alike, or shadows say nothing about columns."""
+    reason = "it tells columns apart"
+    try:
+        penalty.check(n_parameters)
+        theta = np.random.default_rng(0).random((1, n_parameters))
+        alike = np.isclose(penalty.value(theta), penalty.value(theta[:, ::-1]), rtol=1e-9)
+    except ValueError as error:
+        reason, alike = str(error).rstrip("."), False
+    if not alike:
+        raise ValueError(
+            f"penalty={penalty!r} cannot take shadows, with which there are {n_parameters} columns "
+            f"or groups: {reason}. Use one that treats all columns alike, such as ExpectedSize, or "
+            "None."
+        )

@@ -51,8 +51,8 @@ class Stability:
         ``value``, ``lower`` and ``upper`` of a measure of the stability of the selection as a
         whole: 1 if all runs select the same features (or groups), 0 on average if they select as
         many at random (Nogueira, Sechidis and Brown, 2018). NaN if all select nothing, or
-        everything. The interval takes runs as independent, which subsamples of the same data are
-        not: it is too narrow.
+        everything. The interval takes runs as many and independent; with few of them, on
+        subsamples of the same data, it is too narrow.
     """
 
     importances: FloatArray
