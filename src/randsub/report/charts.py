@@ -163,7 +163,7 @@ class LineChart:
         first, last = float(self.x[0]), float(self.x[-1])
         between = [t for t in nice_ticks(first, last, 4) if first < t < last]
         # One that stands too near the end would be written into it.
-        return [first, *(t for t in between if 0.1 < self._x(t) / SIDE < 0.9), last]
+        return [first, *(t for t in between if 0.12 < self._x(t) / SIDE < 0.8), last]
 
     def _path(self, line: Line) -> Markup:
         kept = self._kept()

@@ -192,8 +192,8 @@ def _scored(
         for place, answer in enumerate(answers)
     ]
     return Comparison(
-        metric="R2" if is_regression else "accuracy",
-        other_metric="RMSE" if is_regression else "balanced accuracy",
+        metric="R²" if is_regression else "Accuracy",
+        other_metric="RMSE" if is_regression else "Balanced accuracy",
         contenders=tuple(contenders),
         n_train=None if train is None else train.n,
         n_test=test.n,

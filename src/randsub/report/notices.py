@@ -97,10 +97,17 @@ def _not_converged(evidence: Evidence) -> Iterator[Notice]:
     if late > 0.0 and late > STILL_GAINING * gained:
         yield Notice(
             "warning",
-            "Training had not come to an end",
+            "Training was still improving",
             f"The lowest validation objective is that of epoch {evidence.model.best_iter_:,} of "
             f"{len(history):,}, and {late / gained:.0%} of all that was gained came in the last "
             f"{counted(n_end, 'epoch')}. Train longer: raise max_iter.",
+        )
+    elif late > 0.0 and evidence.model.stop_reason_ == "all epochs done":
+        yield Notice(
+            "note",
+            "The best epoch is among the last",
+            f"It is epoch {evidence.model.best_iter_:,} of {len(history):,}, though little was "
+            "gained at the end. A larger max_iter may find a slightly better alpha.",
         )
     size = history["expected_size"].to_numpy()
     before, after = size[-n_end - 1], size[-1]
@@ -250,7 +257,8 @@ def _rivals(evidence: Evidence) -> Iterator[Notice]:
 def _not_better(comparison: Comparison, rival: Contender, name: str) -> Iterator[Notice]:
     assert rival.lead is not None
     lead, low, high = rival.lead
-    metric = comparison.metric
+    # Within a sentence a name is not capitalised; a formula stays what it is.
+    metric = comparison.metric.lower() if comparison.metric == "Accuracy" else comparison.metric
     span = f"(95 % interval {signed(low)} to {signed(high)})"
     scores = f"{score(comparison.model.score)} against {score(rival.score)}"
     if high < 0.0:

@@ -57,7 +57,7 @@ def notice_list(found: Sequence[Notice], unchecked: Sequence[str]) -> Markup:
                 class_="good",
             ),
         )
-    missing = tag("p", " ".join(unchecked), class_="note") if unchecked else None
+    missing = tag("p", " ".join(unchecked), class_="aside") if unchecked else None
     return join([tag("ul", *items, class_="notices"), missing])
 
 
@@ -65,7 +65,7 @@ def scores(comparison: Comparison) -> Markup:
     """The table of contenders, and how to read it."""
     metric, other = comparison.metric, comparison.other_metric
     with_rivals = len(comparison.contenders) > 1
-    heads = ["Model", metric, "0 to 1", "95 % interval", other]
+    heads = ["Model", metric, "", other]
     if with_rivals:
         heads += ["Lead of this model", "Time"]
     head = tag("tr", *(tag("th", name, scope="col", class_=_head_class(name)) for name in heads))
@@ -74,18 +74,18 @@ def scores(comparison: Comparison) -> Markup:
         "table", tag("caption", f"{metric} on new rows", class_="hidden"),
         tag("thead", head), tag("tbody", *rows), class_="scores",
     )  # fmt: skip
-    left_out = [tag("p", sentence, class_="note") for sentence in comparison.left_out]
+    left_out = [tag("p", sentence, class_="aside") for sentence in comparison.left_out]
     return join(
         [
             tag("p", _which_rows(comparison)),
             tag("div", tag("div", table, class_="scroll"), class_="card"),
             tag(
                 "p",
-                "Intervals come from drawing the new rows again, a thousand times: they tell of "
-                "chance in these rows, not of chance in training. The lead is measured on the "
-                "same draws; an interval that holds 0 means that the two cannot be told apart. "
+                "In brackets: 95 % intervals, from drawing the new rows again, a thousand times. "
+                "They tell of chance in these rows, not in training. The lead is measured on the same "
+                "draws; an interval that holds 0 means that the two cannot be told apart. "
                 f"{_rivals_explained(comparison)}",
-                class_="note",
+                class_="aside",
             ),
             *left_out,
         ]
@@ -93,7 +93,7 @@ def scores(comparison: Comparison) -> Markup:
 
 
 def _head_class(name: str) -> str | None:
-    return None if name in ("Model", "0 to 1") else "num"
+    return None if name in ("Model", "") else "num"
 
 
 def _rivals_explained(comparison: Comparison) -> str:
@@ -141,20 +141,22 @@ def _score_row(contender: Contender, comparison: Comparison) -> Markup:
     )
     cells = [
         tag("th", contender.name, scope="row"),
-        _labelled(comparison.metric, score(contender.score)),
+        _labelled(comparison.metric, _with_span(score(contender.score), score(low), score(high))),
         tag("td", drawn, class_="drawn"),
-        _labelled("95 % interval", f"{score(low)} to {score(high)}"),
         _labelled(comparison.other_metric, _other(contender, comparison)),
     ]
     if len(comparison.contenders) > 1:
         lead = ""
         if contender.lead is not None:
             value, low, high = contender.lead
-            span = tag("span", f" ({signed(low)} to {signed(high)})", class_="of")
-            lead = join([signed(value), span])
+            lead = _with_span(signed(value), signed(low), signed(high))
         time = "" if contender.seconds is None else seconds(contender.seconds)
         cells += [_labelled("Lead of this model", lead), _labelled("Time", time)]
     return tag("tr", *cells, class_="self" if contender.key == "model" else None)
+
+
+def _with_span(value: str, low: str, high: str) -> Markup:
+    return tag("span", value, " ", tag("span", f"({low} to {high})", class_="of"))
 
 
 def _labelled(label: str, value: str) -> Markup | None:
@@ -163,7 +165,7 @@ def _labelled(label: str, value: str) -> Markup | None:
 
 
 def _other(contender: Contender, comparison: Comparison) -> str:
-    is_share = comparison.other_metric == "balanced accuracy"
+    is_share = comparison.other_metric == "Balanced accuracy"
     return score(contender.other_score) if is_share else number(contender.other_score, 4)
 
 
@@ -301,7 +303,7 @@ def members(model: SubspaceEnsemble) -> Markup:
         f"from {sizes.min():,} to {sizes.max():,}."
     )
     title = f"Features that each of the {len(sizes):,} members sees"
-    return join([histogram(title, summary, sizes, "features"), tag("p", summary, class_="note")])
+    return join([histogram(title, summary, sizes, "features"), tag("p", summary, class_="aside")])
 
 
 def training(charts: Sequence[LineChart], remark: str) -> Markup:

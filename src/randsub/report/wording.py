@@ -55,7 +55,7 @@ def seconds(value: float) -> str:
     Examples
     --------
     >>> seconds(0.034), seconds(3.21), seconds(75.0), seconds(7300.0)
-    ('0.03 s', '3.2 s', '1 min 15 s', '2 h 2 min')
+    ('0.03 s', '3.2 s', '1 min 15 s', '2 h 1 min')
     """
     if value < 10.0:
         return f"{value:.1f} s" if value >= 0.1 else f"{value:.2f} s"
