@@ -48,7 +48,8 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 nitpicky = True
 # Other projects' objects: the build reads nothing from the network.
-nitpick_ignore_regex = [(r"py:.*", r"(sklearn|matplotlib|pandas|numpy|scipy|joblib|networkx)\..*")]
+OTHERS = ("dataclasses", "joblib", "matplotlib", "networkx", "numpy", "pandas", "scipy", "sklearn")
+nitpick_ignore_regex = [(r"py:.*", rf"({'|'.join(OTHERS)})\..*")]
 
 # -- pictures -----------------------------------------------------------------------------------
 
@@ -67,7 +68,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"/(demo|groups)\.py$",
+    "ignore_pattern": r"(^|[/\\])(demo|groups)\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "image_srcset": ["2x"],

@@ -152,5 +152,9 @@ def test_reference_lists_every_public_module():
     # What they hold is public at the top of the package, or on the command line.
     elsewhere = {"randsub.ensemble", "randsub.baselines", "randsub.cli", "randsub.reproduce"}
     assert set(api_pages.ROOMS) == (public - elsewhere) | {"randsub"}
+    described = [name for names in api_pages.homes().values() for name in names]
     for module in api_pages.ROOMS:
         assert api_pages.public_names(module)
+        assert set(api_pages.public_names(module)) <= set(described)
+        assert module in api_pages.index()
+    assert len(described) == len(set(described))

@@ -61,25 +61,36 @@ def public_names(module: str) -> list[str]:
     return [name for name in names if not name.startswith("_")]
 
 
-def page(module: str, title: str, sentence: str) -> str:
+def homes() -> dict[str, list[str]]:
+    """The names on the page of each module: an object that several offer is on the first."""
+    seen: set[int] = set()
+    pages: dict[str, list[str]] = {}
+    for module in ROOMS:
+        contents = importlib.import_module(module)
+        names = public_names(module)
+        pages[module] = [name for name in names if id(getattr(contents, name)) not in seen]
+        seen |= {id(getattr(contents, name)) for name in names}
+    return pages
+
+
+def page(module: str, title: str, sentence: str, names: list[str]) -> str:
     """The source of a reference page."""
     contents = importlib.import_module(module)
-    lines = [f"{title}", "=" * len(title), "", f".. module:: {module}", "", sentence, ""]
-    left = set(public_names(module))
+    lines = [title, "=" * len(title), "", f".. module:: {module}", "", sentence, ""]
+    left = set(names)
     for heading, belongs in KINDS.items():
-        names = sorted((n for n in left if belongs(getattr(contents, n))), key=str.lower)
-        left -= set(names)
-        if names:
-            lines += [
-                f".. rubric:: {heading}",
-                "",
-                ".. autosummary::",
-                "   :toctree: generated",
-                "",
-            ]
-            lines += [f"   {name}" for name in names] + [""]
+        kind = sorted((n for n in left if belongs(getattr(contents, n))), key=str.lower)
+        left -= set(kind)
+        if kind:
+            lines += [f".. rubric:: {heading}", ""]
+            lines += [".. autosummary::", "   :toctree: generated", ""]
+            lines += [f"   {name}" for name in kind] + [""]
     for name in sorted(left):
         lines += [f".. autodata:: {name}", "   :no-value:", ""]
+    elsewhere = sorted(set(public_names(module)) - set(names))
+    if elsewhere:
+        listed = ", ".join(f"``{name}``" for name in elsewhere)
+        lines += [f"Also importable from here, and described elsewhere: {listed}.", ""]
     return "\n".join(lines)
 
 
@@ -94,7 +105,9 @@ def index() -> str:
 
 def write_pages(app: "Sphinx", config: "Config") -> None:
     """Write the pages that have changed, before autosummary looks for them."""
-    pages = {module: page(module, *words) for module, words in ROOMS.items()} | {"index": index()}
+    names = homes()
+    pages = {module: page(module, *words, names[module]) for module, words in ROOMS.items()}
+    pages["index"] = index()
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     for name, text in pages.items():

@@ -19,7 +19,7 @@ def visit_math(self: Any, node: nodes.math) -> None:
 
 def visit_displaymath(self: Any, node: nodes.math_block) -> None:
     """A formula of its own."""
-    self.body.append(f'<div class="math">{_draw(node.astext(), as_block=True)}</div>\n')
+    self.body.append(f'<div class="formula">{_draw(node.astext(), as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 

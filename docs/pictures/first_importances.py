@@ -1,7 +1,11 @@
-"""The picture of the first page: importances of a small fit."""
+"""The picture of the first page, of the fit on that page."""
 
-from small_fit import small_fit
+from sklearn.neighbors import KNeighborsRegressor
 
+from randsub import PRSRegressor
+from randsub.datasets import make_friedman
 from randsub.inspection import ImportanceDisplay
 
-ImportanceDisplay.from_estimator(small_fit()[0], n_features=10)
+X, y, _ = make_friedman(n_samples=400, n_irrelevant=20, correlation=0.0, random_state=0)
+model = PRSRegressor(KNeighborsRegressor(), random_state=0).fit(X[:300], y[:300])
+ImportanceDisplay.from_estimator(model, n_features=10)
