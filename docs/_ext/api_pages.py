@@ -110,6 +110,11 @@ def write_pages(app: "Sphinx", config: "Config") -> None:
     pages["index"] = index()
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
+    # What autosummary wrote for names that are no longer there would be built again.
+    kept = {f"{module}.{name}.rst" for module in names for name in names[module]}
+    for path in (folder / "generated").glob("*.rst"):
+        if path.name not in kept:
+            path.unlink()
     for name, text in pages.items():
         path = folder / f"{name}.rst"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
