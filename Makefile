@@ -10,7 +10,7 @@ OUT ?= demo-output
 BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 
-.PHONY: demo test test-anndata lint format bench paper clean help
+.PHONY: demo test test-anndata docs lint format bench paper clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ $(VENV)/.tested: $(VENV)/.installed
 
 $(VENV)/.linted: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --group lint
+	touch $@
+
+$(VENV)/.documented: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 demo: $(VENV)/.installed
@@ -57,6 +61,10 @@ test-anndata:
 	.venv-anndata/bin/python -m pip install --quiet --editable ".[anndata]" --group test
 	.venv-anndata/bin/python -m pytest tests/network -k "annotated or anndata"
 
+#   make docs   the documentation, into docs/_build/html; a warning is an error
+docs: $(VENV)/.documented
+	$(BIN)/python -m sphinx -b html -E -W --keep-going -n docs docs/_build/html
+
 #   make bench  what PRS costs: a step, the engines, their floors, a paper-scale run, wide data
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/step.py
@@ -73,4 +81,4 @@ paper: $(VENV)/.installed
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) .venv-anndata $(OUT) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-anndata $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

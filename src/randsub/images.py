@@ -63,7 +63,7 @@ def columns_to_images(X: Any, shape: Sequence[int]) -> NDArray[Any]:
 
     Returns
     -------
-    images : ndarray of shape (n, *shape)
+    images : ndarray of shape ``(n, *shape)``
     """
     X, shape = np.asarray(X), _checked(shape)
     if X.ndim != 2 or X.shape[1] != np.prod(shape):

@@ -143,17 +143,6 @@ def test_a_penalty_does_not_take_what_the_data_cannot_defend(optimizer) -> None:
     assert (after.theta[0, 1:] < theta[0, 1:]).all()
 
 
-def test_a_needed_feature_stays_under_a_penalty() -> None:
-    def needs_the_first(masks, rows, task, seeds) -> np.ndarray:
-        return first_feature_helps(masks & (np.arange(4) == 0), rows, task, seeds)
-
-    problem = make_problem(needs_the_first, penalty=ExpectedSize(0.01))
-    final, _ = run(problem, make_settings(n_masks=40, max_iter=400))
-    # Between two refreshes nothing but the penalty speaks about a feature that all masks hold.
-    assert min(final.best_theta[0, 0], final.theta[0, 0]) > 0.9
-    assert final.theta[0, 1:].max() < 0.02
-
-
 # -- effective sample size -----------------------------------------------------------------------
 
 

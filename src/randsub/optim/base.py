@@ -25,7 +25,7 @@ class Optimizer(BaseEstimator, ABC):
     task can be renewed without touching the others (:meth:`restart`).
 
     Where there is a penalty, :meth:`update` is given the gradient of loss and penalty together. An
-    optimiser that sets :attr:`is_proximal` has :meth:`proximal_update` called instead, with the
+    optimiser that sets ``is_proximal`` has :meth:`proximal_update` called instead, with the
     gradient of the loss alone and the proximal step of the penalty.
     """
 

@@ -52,7 +52,7 @@ REMEDY = "Name a folder that randsub wrote, or fit the model again."
 
 
 class ModelFolder:
-    """A model folder on disk; made by :meth:`write` and :meth:`read`.
+    """A model folder on disk; made by :meth:`ModelFolder.write` and :meth:`ModelFolder.read`.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ class TrainingState:
     optimizer : NamedTuple of arrays
     rounds : tuple of P tuples of Rounds, one for each batch
     due : int ndarray of shape (P,)
-        What must happen to each task's rounds first; see :class:`Due`.
+        What must happen to each task's rounds first; see ``Due``.
     generators : tuple of P mappings
         State of each task's bit generator: what a task draws depends on no other task.
     history : tuple of EpochRecord
