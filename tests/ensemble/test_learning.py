@@ -13,6 +13,7 @@ from randsub import PRSClassifier, PRSRegressor
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.exceptions import InterruptedFitWarning
 from randsub.gradients import score_gradient
+from randsub.penalties import ExpectedSize
 
 QUICK = {"n_estimators": 50, "max_iter": 80, "learning_rate": 0.01, "random_state": 0}
 
@@ -50,6 +51,23 @@ def test_ways_to_learn(changes, friedman):
     plain = KNeighborsRegressor().fit(friedman[0][:200], friedman[1][:200])
     assert score > plain.score(friedman[0][200:], friedman[1][200:]) + 0.15
     assert aupr > 0.55
+
+
+def test_a_penalty_leaves_what_the_ensemble_needs():
+    # The fourth feature has the largest slope. Once every mask holds it, only the penalty would
+    # speak about it until the next refresh.
+    X, y, relevant = make_friedman(400, 30, random_state=1)
+    model = PRSRegressor(
+        KNeighborsRegressor(),
+        n_estimators=50,
+        penalty=ExpectedSize(0.01),
+        max_iter=600,
+        learning_rate=2e-3,
+        n_revivals=0,
+        random_state=1,
+    ).fit(X[:200], y[:200])
+    assert model.alpha_[relevant[3]] > 0.9
+    assert model.expected_size_ < 6
 
 
 def test_trees(friedman):
