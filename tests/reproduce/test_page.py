@@ -9,7 +9,7 @@ import pytest
 from randsub.reproduce.cells import Cell
 from randsub.reproduce.experiments import EXPERIMENTS
 from randsub.reproduce.outputs import Folder
-from randsub.reproduce.page import agreement, fill, merge, write_page
+from randsub.reproduce.page import agreement, elsewhere, fill, merge, write_page
 from randsub.reproduce.store import Record
 
 
@@ -140,3 +140,23 @@ def test_results_survive_the_way_to_disk_and_back(written):
     assert list(frame["score"]) == [0.5, 0.1 + 0.2]
     assert list(frame["base"]) == ["knn", ""]
     assert isinstance(frame["models"].dtype, pd.Int64Dtype)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (
+            "randsub reproduce simulated --jobs 2 --output /a/b",
+            "randsub reproduce simulated --jobs 2",
+        ),
+        ("randsub reproduce simulated -o 'a b' --quick", "randsub reproduce simulated --quick"),
+        (
+            "randsub reproduce tabular --data ../x --output=/a",
+            "randsub reproduce tabular --data DATA",
+        ),
+        ("randsub reproduce tabular --data=/x y", "randsub reproduce tabular --data=DATA y"),
+        ("randsub reproduce timing", "randsub reproduce timing"),
+    ],
+)
+def test_a_page_names_no_place_of_the_machine_that_ran_it(command, expected):
+    assert elsewhere(command) == expected

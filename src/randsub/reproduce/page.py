@@ -8,6 +8,7 @@ tables and figures of the experiment of that name.
 
 import importlib.util
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -119,7 +120,7 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
         "| command | cells | failed | not run | versions |",
         "|---|---|---|---|---|",
         *(
-            f"| {', '.join(f'`{command}`' for command in run['commands'])} | {run['cells']} | "
+            f"| {', '.join(f'`{elsewhere(one)}`' for one in run['commands'])} | {run['cells']} | "
             f"{run['failed']} | {run['missing']} | "
             + ", ".join(f"{name} {version}" for name, version in run["environment"].items())
             + " |"
@@ -129,6 +130,34 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
         f"Replicate i has the random state {FIRST_SEED} + i, for the data and for the method.",
     ]
     return "\n".join(lines)
+
+
+def elsewhere(command: str) -> str:
+    """A command without the places of one machine: what it computes does not depend on them.
+
+    Parameters
+    ----------
+    command : str
+        As it was given.
+
+    Returns
+    -------
+    command : str
+        Without ``--output``, and with ``DATA`` for the data folder.
+    """
+    words: list[str] = []
+    for word in shlex.split(command):
+        before = words[-1] if words else ""
+        option, is_one_word, _ = word.partition("=")
+        if before in ("-o", "--output"):
+            words.pop()
+        elif before == "--data":
+            words.append("DATA")
+        elif is_one_word and option == "--data":
+            words.append("--data=DATA")
+        elif not (is_one_word and option == "--output"):
+            words.append(word)
+    return shlex.join(words)
 
 
 def agreement(tables: Mapping[str, Sequence[Table]]) -> str:
