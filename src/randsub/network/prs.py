@@ -126,8 +126,10 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
     block_size : int, default=100
         Targets that are trained at a time with ``lam=0``; it bounds the memory and changes nothing
         else.
-    optimizer : {"adam", "logit_adam", "gradient_descent"} or Optimizer, default="adam"
-        How alpha moves. An object brings its own learning rate.
+    optimizer : {"adam", "logit_adam", "gradient_descent", "prox_adam", "prox_gradient"} or \
+            Optimizer, default="adam"
+        How alpha moves. An object brings its own learning rate. The proximal ones solve for the
+        penalty exactly under the metric of each step.
     engine : {"auto", "neighbors", "tree", "moments", "kernel", "generic"} or subclass of \
             Engine, default="auto"
         How many models are trained at once; "auto" takes the fastest engine that reproduces the
