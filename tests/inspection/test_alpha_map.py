@@ -86,6 +86,11 @@ def test_what_cannot_be_drawn(alphas, names, ax, message):
         AlphaMapDisplay(alphas, names).plot(ax)
 
 
+def test_maps_need_a_column():
+    with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
+        AlphaMapDisplay([np.ones((2, 2))]).plot(n_columns=0)
+
+
 def test_one_axes_is_divided_among_maps(model):
     _, (ax, other) = plt.subplots(1, 2)
     display = AlphaMapDisplay.from_estimator([model, model], (8, 8), ax=ax)

@@ -143,6 +143,11 @@ def test_what_is_wrong_is_said(table, options, message):
         read_expression(table, **options)
 
 
+def test_letters_of_a_word_are_no_names():
+    with pytest.raises(TypeError, match="must be a list of names, got the single string 'abcd'"):
+        read_expression(VALUES, gene_names="abcd")
+
+
 def test_an_annotated_matrix_without_the_layer(fake_anndata):
     with pytest.raises(ValueError, match="no layer 'counts'; its layers are 'scaled'"):
         read_expression(FakeAnnData(VALUES, NAMES, {"scaled": VALUES}), layer="counts")
@@ -213,6 +218,8 @@ def test_validation_samples_of_other_genes():
         match_genes(read_expression(VALUES, ["a", "b", "e", "f"]), expression)
     with pytest.raises(ValueError, match="4 and 3 genes"):
         match_genes(read_expression(VALUES[:, :3]), expression)
+    with pytest.raises(ValueError, match="has 3 genes and expression_val 4, and none have names"):
+        match_genes(read_expression(VALUES), read_expression(VALUES[:, :3]))
 
 
 def test_constant_genes_are_named():

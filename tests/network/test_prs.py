@@ -1,6 +1,7 @@
 """PRSNetwork: what is learned, and what it must not depend on."""
 
 import sys
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -519,3 +520,32 @@ def test_a_lone_regulator_is_no_target_of_its_own():
     assert model.alpha_.shape == (1, 15)
     assert model.alpha_[0, 0] == 0.0
     assert len(model.links()) == 14
+
+
+@pytest.mark.parametrize(("n_estimators", "alpha"), [(20, 0.25), (100, 0.05)])
+def test_memory_grows_with_targets_as_the_notes_say(n_estimators, alpha):
+    n_samples, n_val, n_regulators, n_batches = 20, 2, 400, 5
+    table = np.random.default_rng(0).normal(size=(n_samples, n_regulators))
+
+    def peak(n_targets):
+        model = PRSNetwork(
+            KNeighborsRegressor(),
+            lam=0.001,
+            n_estimators=n_estimators,
+            alpha_init=alpha,
+            n_batches=n_batches,
+            max_iter=1,
+            n_revivals=0,
+        )
+        tracemalloc.start()
+        try:
+            model.fit(table, targets=range(n_targets))
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1)  # what is imported and compiled at first
+    a_target = (peak(15) - peak(5)) / 10
+    predictions = 8 * n_estimators * (n_samples - n_val + n_batches * n_val)
+    subsets = (2 + 16 * alpha) * n_estimators * n_batches * n_regulators
+    assert 0.75 * (predictions + subsets) < a_target < 1.25 * (predictions + subsets)

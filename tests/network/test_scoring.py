@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from randsub.network import InferredNetwork, score_network
@@ -78,11 +79,12 @@ def to_polars(frame):
     return pl.DataFrame({name: frame[name].tolist() for name in frame.columns})
 
 
-@pytest.mark.parametrize("shape", ["matrix", "frame", "polars", "some links", "network"])
-@pytest.mark.parametrize("gold", ["matrix", "pairs", "polars pairs"])
+@pytest.mark.parametrize("shape", ["matrix", "sparse", "frame", "polars", "some links", "network"])
+@pytest.mark.parametrize("gold", ["matrix", "sparse", "pairs", "polars pairs"])
 def test_links_and_truth_in_any_shape(shape, gold):
     predicted = {
         "matrix": WEIGHTS,
+        "sparse": sparse.csr_array(WEIGHTS),
         "frame": frame_of(WEIGHTS),
         "polars": to_polars(frame_of(WEIGHTS).sample(frac=1, random_state=0)),
         "some links": frame_of(WEIGHTS, rows=OFF & (WEIGHTS > 0)),
@@ -90,6 +92,7 @@ def test_links_and_truth_in_any_shape(shape, gold):
     }[shape]
     truth = {
         "matrix": GOLD,
+        "sparse": sparse.csc_matrix(GOLD),
         "pairs": frame_of(GOLD),
         "polars pairs": to_polars(frame_of(GOLD)),
     }[gold]
@@ -105,7 +108,7 @@ def test_genes_without_names_are_numbered():
     assert score_network(frame_of(WEIGHTS, names), GOLD) == expected
 
 
-@pytest.mark.parametrize("regulators", [["a", "b"], [0, 1], np.array([0, 1])])
+@pytest.mark.parametrize("regulators", [["a", "b"], [0, 1], np.array([0, 1]), np.arange(4) < 2])
 def test_only_candidate_regulators_count(regulators):
     expected = score_pairs(WEIGHTS[:2][OFF[:2]], GOLD[:2][OFF[:2]] == 1)
     scores = score_network(WEIGHTS, GOLD, gene_names=NAMES, regulators=regulators)
@@ -129,12 +132,17 @@ def test_a_list_of_true_links_makes_all_other_pairs_false():
     few = OFF & np.array([True, True, False, False])[:, np.newaxis]
     expected = score_pairs(WEIGHTS[few], GOLD[few] == 1)
     assert score_network(links, true, regulators=["a", "b"]) == expected
+    for names in (NAMES, np.array(NAMES), pd.Index(NAMES)):
+        assert score_network(links, true, gene_names=names, regulators=[0, 1]) == expected
 
 
 def test_listed_pairs_are_all_that_counts():
     listed = frame_of(GOLD)[:7]
     expected = score_pairs(WEIGHTS[OFF][:7], GOLD[OFF][:7] == 1)
     assert score_network(WEIGHTS, listed, gene_names=NAMES) == expected
+
+
+NETWORK = InferredNetwork(WEIGHTS * OFF, tuple(NAMES), tuple(NAMES), None, 0)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +162,21 @@ def test_listed_pairs_are_all_that_counts():
         (WEIGHTS, GOLD, {"gene_names": ["a", "a", "b", "c"]}, "3 of them different"),
         (WEIGHTS, GOLD, {"regulators": ["x"]}, "not among the genes: 'x'"),
         (WEIGHTS, GOLD, {"regulators": [7]}, "with 4 genes; got 7"),
+        (WEIGHTS, GOLD, {"regulators": [0.5, 1.0]}, "with 4 genes; got 0.5, 1.0"),
+        (WEIGHTS, GOLD, {"regulators": [True, False]}, "each of the 4 genes of a matrix, got 2"),
+        (WEIGHTS, GOLD[:3, :3], {}, r"shape \(4, 4\), but gold \(3, 3\)"),
+        (frame_of(WEIGHTS), GOLD, {}, "no gene in common: 'a', 'b', 'c', 'd' against 'G1'"),
+        (frame_of(WEIGHTS), frame_of(GOLD, [*"wxyz"]), {}, "no gene in common"),
+        (frame_of(WEIGHTS), frame_of(GOLD, [*"wxyz"])[["from", "to"]], {}, "no gene in common"),
+        (NETWORK, GOLD, {}, "no gene in common"),
+        (NETWORK.to_frame(), GOLD, {"gene_names": NAMES}, "pass the network or its links"),
     ],
 )
 def test_what_cannot_be_scored_is_said(predicted, gold, options, message):
     with pytest.raises(ValueError, match=message):
         score_network(predicted, gold, **options)
+
+
+def test_a_name_is_no_list_of_regulators():
+    with pytest.raises(TypeError, match="got the single string 'a'"):
+        score_network(WEIGHTS, GOLD, gene_names=NAMES, regulators="a")

@@ -81,7 +81,9 @@ def test_no_edges_are_no_penalty(edges):
 @pytest.mark.parametrize(
     "edges, message",
     [
-        ([[0, 1, 2]], r"shape \(n_edges, 2\) and integer type, got shape \(1, 3\)"),
+        ([[0, 1, 2]], r"shape \(n_edges, 2\) and integer type, .* got shape \(1, 3\)"),
+        ("grid", r"or a sparse adjacency matrix, got shape \(\)"),
+        (np.zeros((4, 4), int), r"or a sparse adjacency matrix, got shape \(4, 4\)"),
         ([0, 1], r"got shape \(2,\)"),
         ([[0.0, 1.0]], "and type float64"),
         ([[0, 4]], "between features 0 and 4, but features are numbered 0 to 3"),
@@ -107,7 +109,19 @@ def test_clones_keep_their_edges_but_do_not_share_them():
     assert penalty.edges[0, 0] == 0
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        sparse.csr_array,
+        sparse.csr_matrix,
+        sparse.coo_array,
+        sparse.csc_matrix,
+        sparse.bsr_array,
+        sparse.lil_array,
+        sparse.dok_array,
+        sparse.dia_matrix,
+    ],
+)
 def test_an_adjacency_matrix_is_the_same_as_its_edges(kind):
     edges, weights = np.array([[0, 1], [2, 1], [3, 0]]), np.array([0.5, 2.0, 1.0])
     dense = np.zeros((4, 4))
@@ -148,6 +162,9 @@ def test_channels_are_images_of_their_own():
         (sparse.csr_array((3, 4)), None, r"adjacency matrix of shape \(3, 4\), but there are 4"),
         (sparse.csr_array(np.eye(4, k=1)), None, "needs a symmetric adjacency matrix"),
         (sparse.csr_array(-np.ones((4, 4))), None, r"not negative, got \[-1.0"),
+        (sparse.lil_array(-np.ones((4, 4))), None, r"not negative, got \[-1.0"),
+        (sparse.dok_array(np.eye(4, k=1)), None, "needs a symmetric adjacency matrix"),
+        ([], [1.0], "each of its 0 edges"),
         (sparse.csr_array(np.ones((4, 4))), [1.0], "put them into the matrix"),
         ([[0, 1]], [1.0, 2.0], r"each of its 1 edges, got an array of shape \(2,\)"),
         ([[0, 1]], ["heavy"], "each of its 1 edges"),

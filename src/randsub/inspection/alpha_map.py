@@ -116,6 +116,8 @@ class AlphaMapDisplay:
             raise ValueError("There is no alpha to draw.")
         if self.names is not None and len(self.names) != len(maps):
             raise ValueError(f"There are {len(maps)} maps, but {len(self.names)} names.")
+        if n_columns is not None and n_columns < 1:
+            raise ValueError(f"n_columns must be at least 1, got {n_columns!r}.")
         n_columns = min(len(maps), 4 if n_columns is None else n_columns)
         n_rows = -(-len(maps) // n_columns)
         panels = make_panels(

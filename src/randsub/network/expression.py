@@ -69,6 +69,10 @@ def read_expression(
             f"layer={layer!r} names a layer of an AnnData, but {what} is a "
             f"{type(table).__name__}; leave layer out."
         )
+    if isinstance(gene_names, str):
+        raise TypeError(
+            f"gene_names must be a list of names, got the single string {gene_names!r}."
+        )
     numbers, own_names = _of_anndata(table, layer, what) if annotated else _of_table(table, what)
     if gene_names is not None and own_names is not None:
         raise ValueError(
@@ -117,6 +121,11 @@ def match_genes(other: Expression, expression: Expression) -> FloatArray:
         columns = np.empty(len(expression.names), dtype=np.intp)
         columns[expression.in_file] = other.in_file
         return np.ascontiguousarray(other.values[:, columns])
+    if not expression.is_named and len(other.names) > len(expression.names):
+        raise ValueError(
+            f"expression has {len(expression.names)} genes and expression_val {len(other.names)}, "
+            "and none have names to tell which are the same; give both names, or the same columns."
+        )
     place = {name: j for j, name in enumerate(other.names)}
     missing = [name for name in expression.names if name not in place]
     if missing:

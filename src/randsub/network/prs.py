@@ -126,8 +126,10 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
     block_size : int, default=100
         Targets that are trained at a time with ``lam=0``; it bounds the memory and changes nothing
         else.
-    optimizer : {"adam", "logit_adam", "gradient_descent"} or Optimizer, default="adam"
-        How alpha moves. An object brings its own learning rate.
+    optimizer : {"adam", "logit_adam", "gradient_descent", "prox_adam", "prox_gradient"} or \
+            Optimizer, default="adam"
+        How alpha moves. An object brings its own learning rate. The proximal ones solve for the
+        penalty exactly under the metric of each step.
     engine : {"auto", "neighbors", "tree", "moments", "kernel", "generic"} or subclass of \
             Engine, default="auto"
         How many models are trained at once; "auto" takes the fastest engine that reproduces the
@@ -183,12 +185,14 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
 
     Notes
     -----
-    Memory: the models' predictions, ``8 n_estimators (n_samples + n_batches n_val)`` bytes for each
-    target in training, where n_val validation samples are judged after each batch; with ``lam=0``
-    no more than ``block_size`` targets are in training at a time, with a penalty all of them are.
-    Beside that the dense data, and a few arrays of the shape of alpha; a path keeps one of them for
-    each coefficient. Time grows in proportion to
-    the number of targets.
+    Memory, for each target in training: the models' predictions, ``8 n_estimators (n_samples +
+    n_batches n_val)`` bytes, where n_val validation samples are judged after each batch; and, while
+    models are drawn, their subsets, about ``(2 + 16 alpha_init) n_estimators n_batches
+    n_regulators`` bytes. With ``lam=0`` no more than ``block_size`` targets are in training at a
+    time, with a penalty all of them are: with the defaults, subsets of 1,000 genes that may all
+    regulate each other then take about 1.4 GB. Beside that the dense data, and a few arrays of the
+    shape of alpha; a path keeps one of them for each coefficient. Time grows in proportion to the
+    number of targets.
 
     References
     ----------

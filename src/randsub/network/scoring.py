@@ -5,11 +5,13 @@ counts as one of weight 0. Pairs of equal weight have no order: what is reported
 all orders in which they could stand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.metrics import roc_auc_score
 
 from randsub._tables import frame_kind
@@ -51,21 +53,21 @@ def score_network(
 
     Parameters
     ----------
-    predicted : pandas or polars frame, PRSNetwork, InferredNetwork, or array-like
+    predicted : pandas or polars frame, PRSNetwork, InferredNetwork, array-like or sparse matrix
         A list of links (regulator, target and weight, in the first three columns), a network, or
         weights of shape (n_genes, n_genes) with a row for each regulator. Pairs that a list does
         not mention have weight 0.
-    gold : pandas or polars frame, or array-like of shape (n_genes, n_genes)
+    gold : pandas or polars frame, array-like or sparse matrix of shape (n_genes, n_genes)
         The truth. A matrix says in row i and column j whether gene i regulates gene j. A frame
         lists pairs (regulator, target) in its first two columns; with a third column of 0 and 1,
         as in DREAM's files, only the listed pairs count, else the listed pairs are the links and
         all other pairs of the genes are none.
     gene_names : sequence of str, default=None
         Names of the rows and columns of matrices; by default ``"G1"``, ``"G2"``, ...
-    regulators : sequence of str or int, default=None
-        Candidate regulators: only links from these count. Names, or rows of the matrices. By
-        default all genes of a gold matrix; with a list of true links, the genes that regulate in
-        it or in ``predicted``.
+    regulators : sequence of str or int, or bool array, default=None
+        Candidate regulators: only links from these count. Names, rows of the matrices, or a mask
+        over these rows. By default all genes of a gold matrix; with a list of true links, the genes
+        that regulate in it or in ``predicted``.
 
     Returns
     -------
@@ -82,8 +84,10 @@ def score_network(
     >>> round(scores.aupr, 3), scores.early_precision
     (0.833, 0.5)
     """
+    predicted, gold = (t.toarray() if issparse(t) else t for t in (predicted, gold))
     links = _links(predicted, gene_names)
     truth = _truth(gold, gene_names, regulators, links)
+    _check_same_size(predicted, gold)
     if isinstance(predicted, LinkOutputs):
         own = predicted._weights()
         truth = truth[truth["target"].isin(own.targets)]
@@ -167,6 +171,7 @@ def _truth(
     gold: Any, gene_names: Sequence[str] | None, regulators: Any, links: pd.DataFrame
 ) -> pd.DataFrame:
     """Columns regulator, target and is_link of the pairs that count."""
+    listed_names = None if gene_names is None else [str(name) for name in gene_names]
     if frame_kind(gold) is None:
         matrix = np.asarray(gold)
         _check_square(matrix, "gold")
@@ -174,16 +179,19 @@ def _truth(
         if not np.isin(matrix, (0, 1)).all():
             raise ValueError("gold must hold 0 and 1, or truth values, and nothing else.")
         truth = _flat(matrix.astype(bool), names, "is_link")
+        _check_common_genes(links, names)
         candidates = _candidate_names(regulators, names)
     elif gold.shape[1] >= 3:
         truth = _first_columns(gold, ["regulator", "target", "is_link"], "gold")
         if not truth["is_link"].isin([0, 1]).all():
             raise ValueError("The third column of gold must say 0 or 1 for each pair.")
         truth = _each_pair_once(truth.assign(is_link=truth["is_link"].astype(bool)), "gold")
-        candidates = _candidate_names(regulators, gene_names)
+        _check_common_genes(links, _genes(truth))
+        candidates = _candidate_names(regulators, listed_names)
     else:
         edges = _each_pair_once(_first_columns(gold, ["regulator", "target"], "gold"), "gold")
-        candidates = _candidate_names(regulators, gene_names)
+        _check_common_genes(links, _genes(edges))
+        candidates = _candidate_names(regulators, listed_names)
         truth = _all_pairs(edges, links, candidates, gene_names)
     if candidates is not None:
         truth = truth[truth["regulator"].isin(candidates)]
@@ -199,7 +207,7 @@ def _all_pairs(
     """Every candidate regulator with every other gene that is known of."""
     both = pd.concat([edges[["regulator", "target"]], links[["regulator", "target"]]])
     rows = sorted({*both["regulator"]} if candidates is None else {*candidates})
-    genes = {*both["regulator"], *both["target"], *(gene_names or ())}
+    genes = {*_genes(both), *(() if gene_names is None else map(str, gene_names))}
     pairs = pd.MultiIndex.from_product([rows, sorted(genes)], names=["regulator", "target"])
     is_link = pairs.isin(pd.MultiIndex.from_frame(edges[["regulator", "target"]]))
     truth = pairs.to_frame(index=False).assign(is_link=is_link)
@@ -243,6 +251,34 @@ def _check_square(matrix: Any, what: str) -> None:
         )
 
 
+def _check_same_size(predicted: Any, gold: Any) -> None:
+    """Two matrices have rows for the same genes."""
+    if isinstance(predicted, LinkOutputs) or any(frame_kind(t) for t in (predicted, gold)):
+        return
+    if np.shape(gold) != np.shape(predicted):
+        raise ValueError(
+            f"predicted has the shape {np.shape(predicted)}, but gold {np.shape(gold)}; both "
+            "matrices must have a row and a column for each gene."
+        )
+
+
+def _check_common_genes(links: pd.DataFrame, known: Iterable[str]) -> None:
+    """Links between strangers would all count as not predicted: a random score and no complaint."""
+    known = list(known)
+    predicted = _genes(links)
+    if predicted and not {*predicted} & {*known}:
+        raise ValueError(
+            f"predicted and gold have no gene in common: {listed(predicted)} against "
+            f"{listed(known)}. Name the genes of a matrix with gene_names; of a table with a row "
+            "for each regulator pass the network or its links instead."
+        )
+
+
+def _genes(pairs: pd.DataFrame) -> list[Any]:
+    """All genes of some pairs, each once."""
+    return list(dict.fromkeys([*pairs["regulator"], *pairs["target"]]))
+
+
 def _names(gene_names: Sequence[str] | None, n_genes: int) -> list[str]:
     if gene_names is None:
         return [f"G{j + 1}" for j in range(n_genes)]
@@ -259,15 +295,28 @@ def _candidate_names(regulators: Any, names: Sequence[str] | None) -> list[str] 
     """Candidate regulators by name; None where nobody has restricted them."""
     if regulators is None:
         return None
+    if isinstance(regulators, str):
+        raise TypeError(
+            f"regulators must be a list of genes, got the single string {regulators!r}."
+        )
     chosen = list(regulators)
+    if chosen and all(isinstance(one, bool | np.bool_) for one in chosen):
+        if names is None or len(chosen) != len(names):
+            raise ValueError(
+                f"regulators as a mask must have one entry for each of the {len(names or ())} "
+                f"genes of a matrix, got {len(chosen)}."
+            )
+        return [name for name, taken in zip(names, chosen, strict=True) if taken]
     if all(isinstance(name, str) for name in chosen):
         unknown = [name for name in chosen if names is not None and name not in {*names}]
         if unknown:
             raise ValueError(f"regulators are not among the genes: {listed(unknown)}.")
         return chosen
-    if names is None or not all(0 <= int(j) < len(names) for j in chosen):
+    rows = range(len(names or ()))
+    whole = all(isinstance(j, Integral) and not isinstance(j, bool) for j in chosen)
+    if names is None or not whole or not all(j in rows for j in chosen):
         raise ValueError(
-            f"regulators must be names, or rows of a matrix with {len(names or ())} genes; got "
+            f"regulators must be names, or rows of a matrix with {len(rows)} genes; got "
             f"{listed(chosen)}."
         )
     return [names[int(j)] for j in chosen]

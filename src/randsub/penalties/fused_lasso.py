@@ -78,14 +78,15 @@ class FusedLasso(Penalty):
             self._check_adjacency(n_parameters)
             return
         edges = np.asarray(self.edges)
-        self._check_weights(len(edges))
-        if edges.size == 0:
+        if edges.ndim and edges.size == 0:
+            self._check_weights(0)
             return
         if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
             raise ValueError(
-                "FusedLasso needs edges of shape (n_edges, 2) and integer type, got shape "
-                f"{edges.shape} and type {edges.dtype}."
+                "FusedLasso needs edges of shape (n_edges, 2) and integer type, or a sparse "
+                f"adjacency matrix, got shape {edges.shape} and type {edges.dtype}."
             )
+        self._check_weights(len(edges))
         if edges.min() < 0 or edges.max() >= n_parameters:
             raise ValueError(
                 f"FusedLasso has edges between features {edges.min()} and {edges.max()}, but "
@@ -102,12 +103,15 @@ class FusedLasso(Penalty):
                 f"FusedLasso has an adjacency matrix of shape {self.edges.shape}, but there are "
                 f"{n_parameters} features or groups."
             )
-        if len(self._strange(self.edges.data)):
+        # Not all formats hold their entries in one array.
+        adjacency = self.edges.tocsr()
+        strange = self._strange(adjacency.data)
+        if len(strange):
             raise ValueError(
                 "FusedLasso needs an adjacency matrix of finite weights that are not negative, got "
-                f"{self._strange(self.edges.data)[:5].tolist()}."
+                f"{strange[:5].tolist()}."
             )
-        if abs(self.edges - self.edges.T).max() > 0:
+        if abs(adjacency - adjacency.T).max() > 0:
             raise ValueError(
                 "FusedLasso needs a symmetric adjacency matrix A, and this one is not; take "
                 "A.maximum(A.T) to join features of which either names the other."
