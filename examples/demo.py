@@ -2,7 +2,8 @@
 
 The problem is the paper's: 5 relevant features, 300 irrelevant ones that are strongly correlated
 with their neighbours, 300 training, 100 validation and 100 test samples. PRS runs with its default
-settings. Results go to a folder: results.csv, report.md and alpha.png.
+settings. Results go to a folder: results.csv, report.md with alpha.png, and report.html,
+a page about the ensemble of nearest neighbours.
 
     python examples/demo.py [--output demo-output] [--seed 0] [--jobs -1]
 """
@@ -68,6 +69,16 @@ def compare(args: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, Any], Any
             },
         )
         alphas[name] = prs.alpha_
+        if name == "kNN":
+            prs.to_report(
+                args.output / "report.html",
+                X[train],
+                y[train],
+                X_test=X[test],
+                y_test=y[test],
+                title="Which five of 305 features matter?",
+                n_jobs=args.jobs,
+            )
     # What the others do not need for validation, they may train on.
     known = slice(0, 400)
     for name, base in BASES.items():
