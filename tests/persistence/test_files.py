@@ -15,15 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from randsub import PRSRegressor
+from randsub.callbacks import Checkpoint, ScoringMonitor
 from randsub.exceptions import (
     ModelFormatError,
     UnsafeLoadWarning,
     UnsavableModelError,
     VersionMismatchWarning,
 )
+from randsub.inspection import AlphaPath
 from randsub.persistence import load, save
 from randsub.persistence.files import FORMAT_VERSION, NOTE, dumped
 
@@ -253,7 +256,7 @@ def test_a_link_is_followed(tmp_path):
 def test_without_skops_the_error_says_so(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     monkeypatch.setitem(sys.modules, "skops", None)
-    with pytest.raises(ImportError, match="pip install skops.*format='joblib'"):
+    with pytest.raises(ImportError, match=r"pip install skops.*format='joblib'"):
         save(model(), tmp_path / "m")
     save(model(), tmp_path / "m", format="joblib")
     with pytest.warns(UnsafeLoadWarning):
@@ -271,3 +274,18 @@ def test_a_damaged_joblib_file(tmp_path):
     path.write_bytes(content())
     with pytest.raises(ModelFormatError, match="format='skops'"):
         load(path, format="joblib")
+
+
+@pytest.mark.parametrize("format", ["skops", "joblib"])
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.UnsafeLoadWarning")
+def test_callbacks_stay_behind(tmp_path, format):
+    watched = PRSRegressor(Ridge(), n_estimators=3, max_iter=3, random_state=0)
+    watched.set_callbacks(Checkpoint(tmp_path / "run"), AlphaPath(), ScoringMonitor(X, Y))
+    pipeline = make_pipeline(StandardScaler(), watched).fit(X, Y)
+    save(pipeline, tmp_path / "m", format=format)
+    again = load(tmp_path / "m", format=format)
+    np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
+    assert not getattr(again[-1], "_skl_callbacks", [])
+    # Those of the model that was saved are still there.
+    assert len(watched._skl_callbacks) == 3
+    again.fit(X, Y)

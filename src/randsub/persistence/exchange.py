@@ -117,3 +117,29 @@ def exchange(model: Any, swap: Callable[[Any], Swap | None]) -> Any:
     for fill in fills:
         fill(lambda part: copy.deepcopy(part, memo))
     return copy.deepcopy(model, memo)
+
+
+def without_callbacks(swap: Callable[[Any], Swap | None]) -> Callable[[Any], Swap | None]:
+    """The same swap, but callbacks of estimators stay behind: they belong to a fit, not to a model.
+
+    Parameters
+    ----------
+    swap : callable
+        As for :func:`exchange`.
+
+    Returns
+    -------
+    swap : callable
+    """
+    callbacks: set[int] = set()
+
+    def leaving(obj: Any) -> Swap | None:
+        if id(obj) in callbacks:
+            return Swap([])
+        # An estimator is met before what it holds.
+        held = getattr(obj, "__dict__", {}).get("_skl_callbacks")
+        if held is not None:
+            callbacks.add(id(held))
+        return swap(obj)
+
+    return leaving

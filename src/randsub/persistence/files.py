@@ -26,7 +26,7 @@ from randsub.exceptions import (
     UnsavableModelError,
     UntrustedTypesError,
 )
-from randsub.persistence.exchange import exchange, parts_of
+from randsub.persistence.exchange import exchange, parts_of, without_callbacks
 from randsub.persistence.soundness import check_attributes, check_model
 from randsub.persistence.standins import original, stand_in
 from randsub.persistence.trust import check_trusted, trusted_by_default
@@ -52,6 +52,7 @@ def save(model: Any, path: str | os.PathLike[str], *, format: Format = "skops") 
     model : estimator, InferredNetwork or PenaltySearch
         Anything of randsub's, fitted or not; also a pipeline, a search or another estimator of
         scikit-learn's that holds it.
+        Callbacks stay behind: they belong to a fit.
     path : path-like
         The file, by custom with the ending ``.skops`` or ``.joblib``. Its folder must exist.
     format : {"skops", "joblib"}, default="skops"
@@ -310,7 +311,7 @@ def _skops() -> ModuleType:
 def _to_skops(model: Any) -> io.BytesIO:
     skops = _skops()
     try:
-        stored = exchange(model, stand_in)
+        stored = exchange(model, without_callbacks(stand_in))
         return io.BytesIO(skops.dumps(stored, compression=zipfile.ZIP_DEFLATED))
     except (
         # Which of these it is depends on who meets the culprit first.
@@ -371,7 +372,7 @@ def _restored(loaded: Any) -> Any:
 def _to_joblib(model: Any) -> io.BytesIO:
     content, archive = io.BytesIO(), io.BytesIO()
     try:
-        joblib.dump(model, content)
+        joblib.dump(exchange(model, without_callbacks(lambda obj: None)), content)
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
         raise UnsavableModelError(
             type(model).__name__,
