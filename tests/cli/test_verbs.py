@@ -326,3 +326,13 @@ def test_a_page_for_others_names_no_folder_of_this_machine(here):
     assert str(here) not in page
     assert "<td>d.csv</td>" in page
     assert "<td>mine</td>" in page
+
+
+def test_nothing_selected_by_shadow_features_is_said_as_that(here, capsys):
+    noise = np.random.default_rng(0).normal(size=60)
+    pd.read_csv("d.csv").assign(y=noise).to_csv("noise.csv", index=False)
+    assert run("fit", "noise.csv", "--target", "y", "-o", "noise", "-q", *TINY) == Exit.DONE
+    words = ["select", "noise", "noise.csv", "--fdr", "0.01", "-o", "s.csv", "-q"]
+    assert run(*words) == Exit.ERROR
+    assert "too few beat their permuted copies" in capsys.readouterr().err
+    assert not (here / "s.csv").exists()

@@ -77,6 +77,12 @@ def _run(args: argparse.Namespace) -> int:
     else:
         ranking = ranking.head(args.top)
     names = ranking["feature"].tolist()
+    if not names and args.fdr is not None:
+        raise ValueError(
+            f"No column is selected: too few beat their permuted copies for --fdr {args.fdr:g}, "
+            "which takes two at once in a table of several. Allow a larger rate, or use --top or "
+            "--threshold, which bound no error."
+        )
     if not names:
         raise ValueError(
             "No column is selected; the most important one has an alpha of "
