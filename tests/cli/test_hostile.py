@@ -1,5 +1,6 @@
 """What cannot be done is told in one sentence, with a code, and leaves nothing behind."""
 
+import json
 import os
 import resource
 import signal
@@ -259,12 +260,19 @@ def test_stopped_in_the_middle_with_a_checkpoint(here):
     assert sorted(path.name for path in here.iterdir()) == ["d.csv", "model", "run.ckpt"]
 
 
-def test_stopped_in_the_middle_and_the_best_kept(here):
-    returned, _, err = stopped(here, [*LONG, "--keep-best"], signal.SIGINT)
-    assert returned == Exit.INTERRUPTED
-    assert err.splitlines()[-1] == (
-        "randsub: interrupted; the model of the best alpha so far is in m."
-    )
+@pytest.mark.parametrize(
+    ("number", "code", "how"),
+    [
+        (signal.SIGINT, Exit.INTERRUPTED, "interrupted"),
+        (signal.SIGTERM, Exit.TERMINATED, "terminated"),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_stopped_in_the_middle_and_the_best_kept(here, number, code, how):
+    returned, out, err = stopped(here, [*LONG, "--keep-best", "--json"], number)
+    assert returned == code
+    assert json.loads(out)["stopped"] == "interrupted"
+    assert err.splitlines()[-1] == f"randsub: {how}; the model of the best alpha so far is in m."
     folder = ModelFolder.read(here / "m")
     assert folder.facts["extra"]["stopped"] == "interrupted"
     assert len(folder.model.estimators_) == 5

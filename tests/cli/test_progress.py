@@ -127,3 +127,13 @@ def test_pace_follows_the_last_epochs():
     for epoch in range(1000, 1500):
         pace.add(epoch, 1000.0 + 3.0 * (epoch - 1000))
     assert pace.seconds_left(1599) == pytest.approx(300.0)
+
+
+def test_the_first_epoch_which_compiles_does_not_count():
+    now = [0.0]
+    progress = TrainingProgress(io.StringIO(), clock=lambda: now[0])
+    progress.on_start(SETTINGS, state(0))
+    for epoch, seconds in enumerate((60.0, 1.0, 1.0), start=1):
+        now[0] += seconds
+        progress.on_epoch_end(state(epoch))
+        assert progress.seconds_left() == (None if epoch == 1 else pytest.approx(100.0 - epoch))

@@ -273,3 +273,66 @@ def test_flags_of_another_problem_are_refused(tmp_path, capsys):
     assert run(*words) == Exit.ERROR
     assert "--correlation has no meaning for linear" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_select_by_shadow_features_with_the_weights_of_the_model(here, capsys):
+    # What follows x3 in the rows that count follows x1 in those that do not.
+    frame = pd.read_csv("d.csv")
+    counts = np.arange(60) % 3 > 0
+    frame["y"] = np.where(counts, 10.0 * frame["x3"], -50.0 * frame["x1"])
+    frame.assign(w=counts.astype(float)).to_csv("w.csv", index=False)
+    words = ["fit", "w.csv", "--target", "y", "--weight", "w", "-o", "weighted", "-q", *TINY]
+    words += ["--epochs", "30", "--param", "learning_rate=0.05", "--param", "n_batches=2"]
+    assert run(*words) == Exit.DONE
+    words = ["select", "weighted", "w.csv", "--fdr", "0.5", "-o", "s.csv", "--json", "-q"]
+    assert run(*words) == Exit.DONE
+    selected = document(capsys)["selected"]
+    assert selected[0] == "x3"
+    assert "x1" not in selected
+    frame.to_csv("w.csv", index=False)
+    assert run(*words) == Exit.ERROR
+    assert "no column 'w' as the model asks for" in capsys.readouterr().err
+
+
+def test_nameless_columns_have_the_same_names_everywhere(here, capsys):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = PRSRegressor(n_estimators=5, max_iter=20, random_state=0).fit(X, 3.0 * X[:, 0])
+    ModelFolder.write(here / "arrays", model)
+    assert run("rank", "arrays", "--json") == Exit.DONE
+    ranked = [row["feature"] for row in document(capsys)]
+    assert ranked == ModelFolder.read(here / "arrays").importances["feature"].tolist()
+    np.savez("a.npz", X=X)
+    assert run("predict", "arrays", "a.npz", "-o", "p.csv", "-q") == Exit.DONE
+    assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(X))
+
+
+def test_names_that_a_terminal_would_obey_are_shown_as_harmless(here, capsys):
+    frame = pd.read_csv("d.csv").rename(columns={"x1": "two\nlines", "x2": "\x1b[31mred"})
+    frame.to_csv("odd.csv", index=False)
+    assert run("fit", "odd.csv", "--target", "y", "-o", "odd", *TINY) == Exit.DONE
+    assert run("rank", "odd") == Exit.DONE
+    assert run("select", "odd", "odd.csv", "--top", "15", "-o", "s.csv") == Exit.DONE
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 16
+    assert "\x1b" not in out + err
+    assert "two?lines" in out
+
+
+def test_a_page_for_others_names_no_folder_of_this_machine(here):
+    assert run("fit", "d.csv", "--target", "y", "-o", "mine", "-q", *TINY) == Exit.DONE
+    words = ["report", here / "mine", "-o", "r.html", "--no-compare", "-q"]
+    assert run(*words) == Exit.DONE
+    page = (here / "r.html").read_text()
+    assert str(here) not in page
+    assert "<td>d.csv</td>" in page
+    assert "<td>mine</td>" in page
+
+
+def test_nothing_selected_by_shadow_features_is_said_as_that(here, capsys):
+    noise = np.random.default_rng(0).normal(size=60)
+    pd.read_csv("d.csv").assign(y=noise).to_csv("noise.csv", index=False)
+    assert run("fit", "noise.csv", "--target", "y", "-o", "noise", "-q", *TINY) == Exit.DONE
+    words = ["select", "noise", "noise.csv", "--fdr", "0.01", "-o", "s.csv", "-q"]
+    assert run(*words) == Exit.ERROR
+    assert "too few beat their permuted copies" in capsys.readouterr().err
+    assert not (here / "s.csv").exists()

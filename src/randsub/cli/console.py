@@ -35,6 +35,11 @@ class Console:
             self.say(text)
 
 
+def printable(name: Any) -> str:
+    """A name as it may be shown: one line, and nothing that a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(name))
+
+
 def as_json(document: Any) -> str:
     """Strict json; numbers that it has no word for become null."""
     return json.dumps(_plain(document), indent=1, allow_nan=False)

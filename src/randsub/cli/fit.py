@@ -143,7 +143,7 @@ def _add_run(group: Any) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from randsub.cli.console import Console
-    from randsub.cli.main import Exit
+    from randsub.cli.main import Exit, Terminated
     from randsub.cli.models import check_place, write_model
     from randsub.persistence import DataFacts
 
@@ -166,7 +166,9 @@ def _run(args: argparse.Namespace) -> int:
     console.done(_in_words(summary), summary)
     if was_interrupted:
         args.after_interruption = f"the model of the best alpha so far is in {args.output}."
-        raise KeyboardInterrupt
+        # Its one document is written.
+        args.json = False
+        raise Terminated if args.was_terminated else KeyboardInterrupt
     return Exit.DONE
 
 
@@ -324,7 +326,9 @@ def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:
 
 
 def _in_words(summary: dict[str, Any]) -> str:
-    top = ", ".join(f"{name} {alpha:.2f}" for name, alpha in summary["top"].items())
+    from randsub.cli.console import printable
+
+    top = ", ".join(f"{printable(name)} {alpha:.2f}" for name, alpha in summary["top"].items())
     return (
         f"{summary['output']}: a model of {summary['epochs']} epochs ({summary['stopped']}), the "
         f"best at {summary['best_epoch']} with a validation loss of "

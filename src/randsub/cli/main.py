@@ -114,7 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.command = words
     if not hasattr(args, "after_interruption"):
         args.after_interruption = "nothing was written."
-    with _sigterm_interrupts(), _plain_warnings():
+    args.was_terminated = False
+    with _sigterm_interrupts(args), _plain_warnings():
         return _guarded(args)
 
 
@@ -152,13 +153,15 @@ def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
 
 
 @contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
+def _sigterm_interrupts(args: argparse.Namespace) -> Iterator[None]:
     """Let SIGTERM unwind what was begun, as Ctrl-C does; by itself it would end the process."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(number: int, frame: Any) -> None:
+        # A training that keeps its best model takes the exception for its end.
+        args.was_terminated = True
         raise Terminated
 
     former = signal.signal(signal.SIGTERM, stop)
@@ -172,9 +175,14 @@ def _sigterm_interrupts() -> Iterator[None]:
 def _plain_warnings() -> Iterator[None]:
     """Show warnings as sentences, without the line of code that they come from."""
     former = warnings.showwarning
+    said: set[str] = set()
 
     def show(message: Any, category: Any, *place: Any, **options: Any) -> None:
-        _say(f"warning: {' '.join(str(message).split())}")
+        text = " ".join(str(message).split())
+        # Members of an ensemble warn one by one of the same thing.
+        if text not in said:
+            said.add(text)
+            _say(f"warning: {text}")
 
     warnings.showwarning = show
     try:

@@ -171,10 +171,10 @@ def write_model(
 
 
 def feature_names(model: Any) -> list[str]:
-    """Names of the features, or x1, x2, ... where the model was trained without."""
+    """Names of the features, or x0, x1, ... where the model was trained without."""
     named = getattr(model, "feature_names_in_", None)
     if named is None:
-        return [f"x{j + 1}" for j in range(model.n_features_in_)]
+        return [f"x{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in named]
 
 

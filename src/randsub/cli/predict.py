@@ -78,10 +78,12 @@ def _predicted(model: Any, X: Any, probabilities: bool) -> Any:
     import numpy as np
     import pandas as pd
 
+    # A model of arrays knows no names, and would say so.
+    table = X if hasattr(model, "feature_names_in_") else X.to_numpy()
     if not probabilities:
-        return pd.DataFrame({"prediction": model.predict(X)}, index=X.index)
+        return pd.DataFrame({"prediction": model.predict(table)}, index=X.index)
     # Predicted once: the class is the one with the highest probability, as predict has it.
-    p = model.predict_proba(X)
+    p = model.predict_proba(table)
     columns = {"prediction": model.classes_[np.argmax(p, axis=1)]}
     columns |= {f"p_{label}": p[:, c] for c, label in enumerate(model.classes_)}
     return pd.DataFrame(columns, index=X.index)
@@ -101,6 +103,6 @@ def _scored(fitted: Any, path: Path, frame: Any, predictions: Any) -> dict[str, 
     if fitted.task == "regression":
         metric, score = "R2", r2_score(check_numbers(path, y), predictions)
     else:
-        labels = same_labels(y, fitted.model.classes_)
+        labels = same_labels(path, y, fitted.model.classes_)
         metric, score = "accuracy", accuracy_score(labels, predictions)
     return {"target": fitted.target, "metric": metric, "score": float(score)}

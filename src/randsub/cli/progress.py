@@ -110,7 +110,7 @@ class TrainingProgress(Callback):
         """The first epoch, or the first after a checkpoint, is about to begin."""
         self._n_epochs, self._n_masks = settings.max_iter, settings.n_masks
         self._refreshes = sum(record.refreshed for record in state.history)
-        self._pace.add(state.epoch, self._clock())
+        # The pace is measured from the end of the first epoch: compiling is in that one.
         if state.epoch and not self._rewrites:
             tell(f"going on after epoch {state.epoch} of {self._n_epochs}", self._stream)
 

@@ -62,9 +62,11 @@ def _run(args: argparse.Namespace) -> int:
 
 def _table(ranking: Any) -> str:
     """Columns as wide as their entries, with a bar."""
+    from randsub.cli.console import printable
+
     shown = ranking.assign(importance=[f"{value:.4f}" for value in ranking["importance"]])
     heads = list(shown.columns)
-    rows = [heads, *([str(entry) for entry in row] for row in shown.itertuples(index=False))]
+    rows = [heads, *([printable(entry) for entry in row] for row in shown.itertuples(index=False))]
     widths = [max(len(row[j]) for row in rows) for j in range(len(heads))]
     numbers = {"rank", "importance"}
     lines = [

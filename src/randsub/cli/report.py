@@ -60,9 +60,10 @@ def _run(args: argparse.Namespace) -> int:
         given |= dict(zip(("X", "y", "sample_weight"), training, strict=True))
     if test is not None:
         given |= dict(zip(("X_test", "y_test", "sample_weight_test"), test, strict=True))
-    facts = {"Model folder": str(args.model), "Made": fitted.made}
+    # Names alone: the page is for others, to whom folders of this machine say nothing.
+    facts = {"Model folder": args.model.resolve().name, "Made": fitted.made}
     if fitted.data is not None and fitted.data.source is not None:
-        facts["Data"] = fitted.data.source
+        facts["Data"] = Path(fitted.data.source).name
     with whole_file(args.output) as draft:
         write_report(
             fitted.model,
@@ -109,14 +110,14 @@ def _training(args: argparse.Namespace, fitted: Any, console: Any) -> Any:
 def _rows(args: argparse.Namespace, fitted: Any, path: Path) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table, as the model knows them."""
     from randsub.cli.tables import read_table
-    from randsub.cli.tables.columns import check_numbers, find_column, same_labels
+    from randsub.cli.tables.columns import check_numbers, check_weights, find_column, same_labels
 
     frame = read_table(path, args.separator)
     target = find_column(path, frame, fitted.target or "y", "the model")
     X, y = fitted.features(path, frame), frame[target]
     weight = fitted.extra.get("weight")
     if weight is not None:
-        weight = check_numbers(path, frame[find_column(path, frame, weight, "the model")])
+        weight = check_weights(path, frame[find_column(path, frame, weight, "the model")])
     if fitted.task == "regression":
         return X, check_numbers(path, y), weight
-    return X, same_labels(y, fitted.model.classes_), weight
+    return X, same_labels(path, y, fitted.model.classes_), weight

@@ -16,6 +16,7 @@ from randsub.cli.tables.columns import (
     check_features,
     check_numbers,
     check_target,
+    check_weights,
     find_column,
     guess_task,
     same_labels,
@@ -52,13 +53,7 @@ class Columns:
         weight = None
         if self.weight is not None:
             others.append(find_column(path, frame, self.weight, "--weight"))
-            weight = check_numbers(path, frame[self.weight])
-            if (weight < 0.0).any() or not weight.any():
-                raise TableError(
-                    path,
-                    f"the weights in column {self.weight!r} should not be negative nor all 0; they "
-                    f"go from {weight.min():g} to {weight.max():g}",
-                )
+            weight = check_weights(path, frame[self.weight])
         if target in others:
             raise ValueError(f"The column {target!r} cannot be the target and something else.")
         X = frame.drop(columns=[target, *others])
@@ -151,7 +146,7 @@ def read_validation(args: argparse.Namespace, training: Samples, task: Task) -> 
     if task == "regression":
         values = check_numbers(path, y)
     else:
-        values = same_labels(y, training.y)
+        values = same_labels(path, y, training.y)
         new = np.setdiff1d(values, training.y)
         if len(new):
             raise TableError(

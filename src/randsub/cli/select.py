@@ -58,7 +58,7 @@ def add(verbs: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from randsub.cli.console import Console
+    from randsub.cli.console import Console, printable
     from randsub.cli.main import Exit
     from randsub.cli.models import importances
     from randsub.cli.tables import check_table_file, read_table, write_table
@@ -77,6 +77,12 @@ def _run(args: argparse.Namespace) -> int:
     else:
         ranking = ranking.head(args.top)
     names = ranking["feature"].tolist()
+    if not names and args.fdr is not None:
+        raise ValueError(
+            f"No column is selected: too few beat their permuted copies for --fdr {args.fdr:g}, "
+            "which takes two at once in a table of several. Allow a larger rate, or use --top or "
+            "--threshold, which bound no error."
+        )
     if not names:
         raise ValueError(
             "No column is selected; the most important one has an alpha of "
@@ -86,7 +92,7 @@ def _run(args: argparse.Namespace) -> int:
     if not args.no_target and fitted.target in frame.columns:
         kept.append(fitted.target)
     write_table(args.output, frame[kept], target=fitted.target)
-    shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    shown = ", ".join(map(printable, names[:10])) + (", ..." if len(names) > 10 else "")
     console.done(
         f"{args.output}: {len(names)} of {X.shape[1]} features: {shown}.",
         {"output": str(args.output), "rows": len(frame), "selected": names},
@@ -99,11 +105,16 @@ def _by_shadows(args: argparse.Namespace, fitted: Any, frame: Any, X: Any, conso
     from sklearn.base import clone
 
     from randsub.cli.models import interruptions_are_errors
-    from randsub.cli.tables.columns import check_target, find_column
+    from randsub.cli.tables.columns import check_target, check_weights, find_column
     from randsub.selection import ShadowSelector
 
     target = find_column(args.data, frame, fitted.target or "y", "--fdr")
     y = check_target(args.data, frame[target], fitted.task)
+    weight = fitted.extra.get("weight")
+    if weight is not None:
+        # As it was trained.
+        find_column(args.data, frame, weight, "the model")
+        weight = check_weights(args.data, frame[weight])
     model = clone(fitted.model)
     if args.jobs is not None:
         model.set_params(n_jobs=args.jobs)
@@ -112,5 +123,5 @@ def _by_shadows(args: argparse.Namespace, fitted: Any, frame: Any, X: Any, conso
         model, fdr=args.fdr, random_state=args.seed, verbose=int(not console.quiet)
     )
     with interruptions_are_errors():
-        selector.fit(X, y)
+        selector.fit(X, y, sample_weight=weight)
     return [name for name, taken in zip(X.columns, selector.get_support(), strict=True) if taken]

@@ -59,8 +59,10 @@ def test_every_target_of_numbers_has_a_task(values):
         ([0.5, 1.5], "classification", "has numbers with fractions, as 0.5"),
         (["1", "x"], "regression", "should hold numbers, but has 'x' in row 2"),
         ([1.0, np.inf], "regression", "has inf in row 2"),
+        ([1.0, 1e300], "classification", "cannot tell such large ones apart"),
+        ([f"2020-01-{d}" for d in range(10, 30)], "classification", "another text in each row"),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_targets_that_cannot_be_learned(values, task, told):
     with pytest.raises(TableError) as error:
@@ -128,5 +130,32 @@ def test_unknown_columns_are_answered_with_known_ones():
 
 
 def test_labels_as_a_model_has_them():
-    assert same_labels(pd.Series(["1", "0"]), np.array([0, 1])).tolist() == [1, 0]
-    assert same_labels(pd.Series([1, 0]), np.array(["0", "1"])).tolist() == ["1", "0"]
+    assert same_labels(PATH, pd.Series(["1", "0"]), np.array([0, 1])).tolist() == [1, 0]
+    assert same_labels(PATH, pd.Series([1, 0]), np.array(["0", "1"])).tolist() == ["1", "0"]
+
+
+@pytest.mark.parametrize("start", [2**53, 2**63])
+def test_labels_too_large_for_floats_stay_apart(start):
+    y = pd.Series([start, start + 1, start + 2])
+    labels = check_target(PATH, y, "classification")
+    assert labels.tolist() == y.tolist()
+    assert same_labels(PATH, y, labels).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([0.0, 1.5], "has 1.5 in row 2, which is no class of the kind that was learned, as 0"),
+        ([0, "red"], "has 'red' in row 2"),
+        ([0, None], "has no value in row 2"),
+    ],
+    ids=range(3),
+)
+def test_labels_that_are_none_of_a_model(values, told):
+    with pytest.raises(TableError) as error:
+        same_labels(PATH, pd.Series(values, name="y"), np.array([0, 1]))
+    assert told in str(error.value)
+
+
+def test_the_task_of_an_infinite_target_is_guessed_in_silence():
+    assert guess_task(pd.Series([1.0, np.inf]))[0] == "regression"

@@ -42,7 +42,7 @@ def read_archive(path: Path) -> pd.DataFrame:
             f"X should be a matrix of numbers, and is of shape {X.shape} and type {X.dtype}",
         )
     n_rows, n_columns = X.shape
-    names = [f"x{j + 1}" for j in range(n_columns)]
+    names = [f"x{j}" for j in range(n_columns)]
     if "feature_names" in arrays:
         names = [str(name) for name in _column(path, arrays, "feature_names", n_columns)]
     target = str(arrays.get("target_name", TARGET))

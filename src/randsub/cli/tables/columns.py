@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from randsub.cli.tables.kinds import TableError
+from randsub.cli.tables.kinds import EXACT_FLOATS, TableError
 
 Task = Literal["regression", "classification"]
 # Whole numbers with so many different values at most are taken for classes.
@@ -35,7 +35,8 @@ def guess_task(y: pd.Series) -> tuple[Task, str]:
     n_values = values.nunique()
     if not is_numeric_dtype(y) or is_bool_dtype(y):
         return "classification", f"its values are no numbers: {_listed(_distinct(values))}"
-    is_whole = bool((np.mod(values.to_numpy(dtype=float), 1.0) == 0.0).all())
+    numbers = values.to_numpy(dtype=float)
+    is_whole = bool(np.isfinite(numbers).all() and (np.mod(numbers, 1.0) == 0.0).all())
     if is_whole and n_values <= MOST_CLASSES:
         return "classification", f"it has {n_values} different whole numbers"
     if is_whole:
@@ -77,7 +78,23 @@ def check_target(path: Path, y: pd.Series, task: Task) -> Any:
                 f"the target {name!r} has numbers with fractions, as {numbers[fraction[0]]:g}, "
                 "which are no classes; use --task regression",
             )
+        if is_integer_dtype(y):
+            # Not by way of floats, in which labels beyond 2^53 are the same.
+            return y.to_numpy(dtype=np.uint64 if numbers.max() >= 2.0**63 else np.int64)
+        if np.abs(numbers).max() > EXACT_FLOATS:
+            raise TableError(
+                path,
+                f"the target {name!r} has {numbers[np.abs(numbers).argmax()]:g} among its classes, "
+                "stored as a number with fractions, which cannot tell such large ones apart; write "
+                "labels as text or as whole numbers",
+            )
         return numbers.astype(np.int64)
+    if not is_bool_dtype(y) and len(y) > MOST_CLASSES and len(classes) == len(y):
+        raise TableError(
+            path,
+            f"the target {name!r} has another text in each row, as {str(y.iloc[0])!r}, where "
+            "numbers or classes are needed",
+        )
     return y.astype(bool).to_numpy() if is_bool_dtype(y) else y.astype(str).to_numpy(dtype=str)
 
 
@@ -93,6 +110,18 @@ def check_numbers(path: Path, column: pd.Series) -> Any:
             f"{_row(column, bad[0])}",
         )
     return values
+
+
+def check_weights(path: Path, column: pd.Series) -> Any:
+    """A column of sample weights, (n,)."""
+    weight = check_numbers(path, column)
+    if (weight < 0.0).any() or not weight.any():
+        raise TableError(
+            path,
+            f"the weights in column {column.name!r} should not be negative nor all 0; they go from "
+            f"{weight.min():g} to {weight.max():g}",
+        )
+    return weight
 
 
 def as_numbers(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
@@ -262,9 +291,29 @@ def _flag(names: Sequence[str]) -> str:
     return " ".join(names[:SHOWN]) + (" ..." if len(names) > SHOWN else "")
 
 
-def same_labels(y: pd.Series, classes: Any) -> Any:
-    """Labels of a table as a model has them: numbers as numbers, text as text."""
-    if classes.dtype.kind in "iufb":
-        numbers = pd.to_numeric(y.astype(object), errors="coerce")
-        return numbers.fillna(np.inf).to_numpy().astype(float).astype(classes.dtype, copy=False)
-    return y.astype(str).to_numpy(dtype=str)
+def same_labels(path: Path, y: pd.Series, classes: Any) -> Any:
+    """Labels of a table as a model has them: numbers as numbers, text as text.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    y : Series of shape (n,)
+    classes : ndarray
+        Labels that the model knows, for their type; others may be in y.
+    """
+    if classes.dtype.kind not in "iufb":
+        return y.astype(str).to_numpy(dtype=str)
+    labels = check_numbers(path, y)
+    if is_integer_dtype(y):
+        labels = y.to_numpy(dtype=np.uint64 if labels.max() >= 2.0**63 else np.int64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = labels.astype(classes.dtype)
+    other = np.flatnonzero(cast != labels)
+    if len(other):
+        raise TableError(
+            path,
+            f"the target {y.name!r} has {labels[other[0]]:g} in {_row(y, other[0])}, which is no "
+            f"class of the kind that was learned, as {classes[0]}",
+        )
+    return cast

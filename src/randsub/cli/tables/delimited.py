@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from randsub._files import EXACT
-from randsub.cli.tables.kinds import Format, TableError
+from randsub.cli.tables.kinds import EXACT_FLOATS, Format, TableError
 
 SHOWN = 5
 # From so many columns on, pandas takes minutes.
@@ -44,6 +44,14 @@ def read_delimited(path: Path, form: Format, separator: str | None = None) -> pd
     elif len(separator) != 1 or separator in '"\r\n':
         raise ValueError(f"--separator must be a single character, got {separator!r}.")
     text = _text(path, form)
+    try:
+        return _table(path, text, separator)
+    except csv.Error as error:
+        raise TableError(path, f"it cannot be read as a table ({error})") from error
+
+
+def _table(path: Path, text: str, separator: str) -> pd.DataFrame:
+    """The frame, if every row and every name is as it should be."""
     rows = _counted(text, separator)
     number, header = next(rows, (0, 0))
     if not number:
@@ -86,12 +94,15 @@ def _read_wide(path: Path, text: str, separator: str, names: Sequence[str]) -> p
     pandas makes an object of each column; here those of numbers are one array from the start, and
     only the others (text, gaps) are left to pandas.
     """
-    rows = [line.split(separator) for line in text.splitlines()[1:] if line]
+    rows = [line.split(separator) for line in text.replace("\r\n", "\n").split("\n")[1:] if line]
     values = np.empty((len(rows), len(names)))
     others = []
     for j, column in enumerate(zip(*rows, strict=True)):
         try:
             values[:, j] = [float(entry) for entry in column]
+            if np.abs(values[:, j]).max() > EXACT_FLOATS:
+                # Perhaps labels: as whole numbers they are told apart.
+                others.append(j)
         except ValueError:
             others.append(j)
     if names[0].strip() == "" and 0 not in others:

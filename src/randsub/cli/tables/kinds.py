@@ -13,6 +13,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     ".feather": "feather",
     ".npz": "npz",
 }
+# Whole numbers up to here are told apart as floats.
+EXACT_FLOATS: Final = 2**53
 # How files of other kinds begin, in words that users know them by.
 _SIGNATURES: Final[Mapping[bytes, str]] = {
     b"PAR1": "parquet",
