@@ -37,8 +37,8 @@ def aupr_along_path(results: pd.DataFrame) -> "Figure":
         ax.set(title=problem, xlabel="coefficient of the penalty")
         tidy(ax)
     axes[0].set_ylabel("AUPR of the links")
-    # A panel has room for two names.
-    legend(figure, axes[0], most=2 * len(problems))
+    # Two panels have room for three names.
+    legend(figure, axes[0], most=max(1, 3 * len(problems) // 2))
     return figure
 
 
