@@ -116,7 +116,7 @@ def curves(
     by_base : bool, default=False
         Colour by base model; otherwise by method, with a row of panels for each base model.
     logarithmic : bool, default=False
-        Whether both axes are.
+        Whether the axis of the measure is, too.
     """
     shown = results.dropna(subset=[measure])
     problems = list(shown["problem"].unique())
@@ -165,11 +165,14 @@ def _draw_lines(
 def _set_ticks(ax: Any, ticks: Sequence[int], *, logarithmic: bool) -> None:
     from matplotlib.ticker import LogLocator, StrMethodFormatter
 
+    # Sizes are chosen by factors: close together at one end, they would write over each other.
+    if min(ticks) > 0:
+        ax.set_xscale("log")
     if logarithmic:
-        ax.set(xscale="log", yscale="log")
+        ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.minorticks_off()
+    ax.minorticks_off()
     ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     ax.tick_params(labelsize=8)
 

@@ -169,17 +169,18 @@ class Simulated(Experiment):
         methods = ["single", "rs", "rase", "prs"]
         if results.loc[at, "method"].isin(methods).any():
             figures["boxes"] = boxes(results[at], methods, "score", "R2 or accuracy")
-        if results["n_irrelevant"].nunique() > 1:
+        # A curve needs more than one point.
+        lines = results.groupby(["problem", "method", "base", "setting"], dropna=False)
+        along = results[lines["n_irrelevant"].transform("nunique") > 1]
+        if len(along):
             for measure in ("score", "aupr"):
-                if results[measure].notna().any():
+                if along[measure].notna().any():
                     names = {
                         "score": "R2 or accuracy",
                         "aupr": "AUPR of the ranking",
                         "n_irrelevant": "irrelevant features",
                     }
-                    figures[f"irrelevant-{measure}"] = curves(
-                        results, measure, "n_irrelevant", names
-                    )
+                    figures[f"irrelevant-{measure}"] = curves(along, measure, "n_irrelevant", names)
         return figures
 
 
