@@ -208,6 +208,8 @@ def tell(text: str, stream: TextIO, end: str = "\n") -> None:
     try:
         stream.write(text + end)
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # Else Python would fail once more at its own end, when it empties its buffers.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
