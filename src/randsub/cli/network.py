@@ -58,7 +58,7 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--epochs", type=whole_number(1), metavar="N", help="epochs of training (default: 600)"
     )
-    add_base_flags(verb, "svm")
+    add_base_flags(verb, "knn")
     add_run_flags(verb)
     add_table_flags(verb)
     verb.set_defaults(run=_run)

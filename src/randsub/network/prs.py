@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import _fit_context, clone
-from sklearn.svm import SVR
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -71,7 +71,8 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
     Parameters
     ----------
     estimator : estimator, default=None
-        The base model, any scikit-learn regressor; a support vector machine (``SVR()``) by default.
+        The base model, any scikit-learn regressor; nearest neighbours
+        (``KNeighborsRegressor()``) by default.
     lam : "path" or float, default="path"
         Coefficient of the penalty that couples the targets. With 0 targets are independent of each
         other; "path" tries ``lams`` and chooses on the validation samples.
@@ -281,7 +282,7 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         self.verbose = verbose
 
     def _default_estimator(self) -> Any:
-        return SVR()
+        return KNeighborsRegressor()
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(

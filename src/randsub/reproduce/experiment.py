@@ -57,7 +57,7 @@ class Options:
     irrelevant: tuple[int, ...] = (300,)
     samples: tuple[int, ...] = (300,)
     test_samples: int = 1000
-    noise: float = 0.6
+    noise: float = 0.65
     coefficients: tuple[float, ...] = (0.0, 1e-4, 1e-3, 1e-2)
     trees: int = 1000
     rase_candidates: int = 500

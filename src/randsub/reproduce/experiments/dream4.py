@@ -39,13 +39,13 @@ LOWEST: Final = "penalty chosen on validation"
 ONE_SE: Final = "penalty by one standard error"
 RULES: Final = {LOWEST: "lowest", ONE_SE: "one_se"}
 # What `infer_network` does unless told otherwise.
-DEFAULT: Final = {"base": "svm", "setting": ONE_SE, "settings": "defaults"}
+DEFAULT: Final = {"base": "knn", "setting": ONE_SE, "settings": "defaults"}
 METHODS: Final = ("prs", "genie3", "rase", "random")
 NOTE: Final = (
     f'{SPREAD_NOTE} All rows of PRS with a base model come from one path: "{NO_PENALTY}" is its '
     f'coefficient 0, "{LOWEST}" has the lowest error on validation (the paper\'s rule, 0 being '
     f'among the candidates here), "{ONE_SE}" the largest coefficient within one standard error of '
-    "that. The rule of infer_network is the last one, with SVM. Sizes are expected numbers of "
+    "that. The rule of infer_network is the last one, with kNN. Sizes are expected numbers of "
     "regulators of a target. Empty: the paper has no such figure."
 )
 
