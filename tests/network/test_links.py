@@ -69,6 +69,16 @@ def test_graphml_has_all_genes_and_the_links_of_positive_weight(network, tmp_pat
     assert edges == expected
 
 
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800", "\uffff"], ids=ascii)
+def test_graphml_cannot_hold_every_character(tmp_path, character):
+    name = f"gene{character}1"
+    network = InferredNetwork(np.array([[0.5]]), ("a",), (name,), None, 0)
+    with pytest.raises(ValueError, match="which GraphML cannot hold") as caught:
+        network.to_graphml(tmp_path / "network.graphml")
+    assert repr(name) in str(caught.value)
+    assert not (tmp_path / "network.graphml").exists()
+
+
 def test_networkx_reads_what_is_written_and_gets_the_same_graph(network, tmp_path):
     networkx = pytest.importorskip("networkx")
     graph = network.to_networkx()

@@ -315,6 +315,8 @@ def test_the_path_keeps_the_links_of_every_coefficient():
     assert (model.network_at(0.0).alpha != model.network_at(0.02).alpha).any()
     with pytest.raises(ValueError, match=r"lam=0.7 was not tried; the path has 0"):
         model.network_at(0.7)
+    with pytest.raises(ValueError, match=r"lam='a' was not tried; the path has 0"):
+        model.network_at("a")
 
 
 def test_one_value_is_no_path():

@@ -44,7 +44,9 @@ def genie3(
     Returns
     -------
     network : InferredNetwork
-        ``alpha`` holds the importances; those of each target add up to 1.
+        ``alpha`` holds the importances: by how much splits on a regulator reduce the variance of
+        the target, the mean over trees. Expression has unit variance, so that the importances of
+        each target add up to the share of its variance that the trees explain.
 
     References
     ----------
@@ -91,4 +93,8 @@ def genie3(
 def _importances(X: FloatArray, y: FloatArray, forest: RandomForestRegressor) -> FloatArray:
     if not X.shape[1]:
         return np.zeros(0)
-    return forest.fit(X, y).feature_importances_
+    forest.fit(X, y)
+    # Those of the forest itself are scaled to add up to 1, tree by tree; GENIE3's are not, so that
+    # links of targets that are explained better come first.
+    trees = [tree.tree_.compute_feature_importances(normalize=False) for tree in forest.estimators_]
+    return np.mean(trees, axis=0)

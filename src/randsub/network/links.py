@@ -1,5 +1,6 @@
 """Weighted links between genes, and what can be made of them."""
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral
@@ -13,6 +14,8 @@ import pandas as pd
 from randsub._typing import BoolArray, FloatArray, IntArray
 
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
+# Control characters and others that no document of XML 1.0 can have, not even escaped.
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_n_links(n: Any) -> None:
@@ -136,6 +139,12 @@ class LinkOutputs(ABC):
         n : int, default=None
             How many links; None for all. Links of weight 0 are left out either way, genes are not.
         """
+        for gene in self._genes():
+            if (found := NOT_IN_XML.search(gene)) is not None:
+                raise ValueError(
+                    f"Gene {gene!r} has the character {found.group()!r}, which GraphML cannot "
+                    "hold; rename the gene, or write the links with to_csv."
+                )
         root = ElementTree.Element("graphml", xmlns=GRAPHML)
         key = {"id": "weight", "for": "edge", "attr.name": "weight", "attr.type": "double"}
         ElementTree.SubElement(root, "key", key)

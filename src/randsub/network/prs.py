@@ -474,7 +474,8 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         """
         check_is_fitted(self, "link_weights_")
         tried = self.path_["lam"].to_numpy()
-        found = np.flatnonzero(np.isclose(tried, lam, rtol=1e-9, atol=0.0))
+        value = lam if np.asarray(lam).dtype.kind in "biuf" else np.nan
+        found = np.flatnonzero(np.isclose(tried, value, rtol=1e-9, atol=0.0))
         if not len(found):
             raise ValueError(
                 f"lam={lam!r} was not tried; the path has {', '.join(f'{one:g}' for one in tried)}."
