@@ -51,6 +51,7 @@ def _drawn(rows: pd.DataFrame, shape: tuple[int, int], names: list[str], width: 
     for spare in axes[len(alphas) :]:
         spare.remove()
     display = AlphaMapDisplay(alphas, names).plot(list(axes[: len(alphas)]))
-    for ax in display.axes_:
-        ax.title.set_fontsize(8)
+    for ax, name in zip(display.axes_, names, strict=True):
+        # The display shortens names to one line; these have lines of their own, which fit.
+        ax.set_title(name, fontsize=8)
     return figure

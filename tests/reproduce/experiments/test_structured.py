@@ -105,6 +105,14 @@ def test_the_penalty_of_images_is_that_of_the_search(loaders, tmp_path):
     assert best["validation_loss"] == search.table["validation_loss"].min()
     assert best["score"] == search.best_model.score(data.X_test, data.y_test)
     np.testing.assert_allclose(best["alpha"], search.best_model.alpha_, atol=1e-6)
+    maps = EXPERIMENTS["mnist"].figures(results_frame(records))["alpha-knn"].axes
+    drawn = {ax.get_title(): ax.get_images()[0].get_array() for ax in maps if ax.get_title()}
+    assert len(drawn) == len(records)
+    for record in records:
+        shown = {name: record.cell.conditions[name] for name in ("sparsity", "smoothness")}
+        title = ", ".join(f"{name} {value:g}" for name, value in shown.items())
+        alpha = drawn[f"{title}\naccuracy {record.row['score']:.3f}"]
+        np.testing.assert_array_equal(np.ravel(alpha), record.row["alpha"])
 
 
 def test_vectors_survive_the_way_to_disk_and_back(tmp_path):
