@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC, SVR
 from sklearn.utils.class_weight import compute_class_weight
 
-from randsub._tables import frame_kind, to_array
+from randsub._tables import value_range
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.compiled import CompiledEngine, is_dense_numeric, lines, sparse_rows
 from randsub.engines.members import aligned
@@ -130,7 +130,7 @@ class KernelEngine(CompiledEngine):
             _is_supported(estimator)
             and is_dense_numeric(X)
             and X.shape[0] <= MOST_ROWS
-            and _is_moderate(_array(X))
+            and _is_moderate(np.array(value_range(X)))
         )
 
     def ask(self, model: Any, X: Table) -> FloatArray | None:
@@ -264,10 +264,6 @@ def _pair_votes(model: Any, kernel: FloatArray) -> FloatArray:
         votes[:, a] += decision > 0.0
         votes[:, b] += decision <= 0.0
     return votes
-
-
-def _array(X: Table) -> Any:
-    return X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
 
 
 def _is_moderate(values: Any) -> bool:
