@@ -4,7 +4,8 @@ Fits small problems with ten base models in turn, on threads and (a generic one)
 looks at the process after each: resident memory, open files, threads, child processes. Until the
 tenth fit libraries are loaded, kernels compiled and joblib's workers started, which stay by design;
 from then on memory should be flat within five percent, and the rest should not grow at all. Once
-joblib's workers are sent home at the end, no more processes may be left than joblib's own watchman.
+joblib's workers are sent home at the end, no more processes may be left than the two that look
+after shared memory for joblib and for Python itself.
 
     python benchmarks/soak.py [--fits 200] [--slack 0.05]
 
@@ -50,8 +51,9 @@ BASES = (
 )
 # Fits after which everything that is loaded once has been loaded.
 WARM = len(BASES)
-# joblib has one process that looks after shared resources as long as the interpreter lives.
-WATCHMEN = 1
+# joblib and Python have a process each that looks after shared resources (the "resource trackers")
+# as long as the interpreter lives.
+WATCHMEN = 2
 
 
 class Resources(NamedTuple):
@@ -159,7 +161,7 @@ def main() -> None:
         leaks.append(f"processes after the end: {left}")
     print(
         f"{args.fits} fits in {time.perf_counter() - begin:.0f} s: memory at most "
-        f"{100 * growth:+.1f} % of that after fit {WARM}; "
+        f"{100 * growth:+.1f} % against that after fit {WARM}; "
         f"{'; '.join(leaks) or 'no files, threads or processes left behind'}"
     )
     sys.exit(bool(leaks) or growth > args.slack)

@@ -390,17 +390,13 @@ def test_what_lies_in_a_file_is_known(tmp_path) -> None:
         assert not is_mapped(np.asarray(other) if isinstance(other, np.memmap) else other)
 
 
-@given(n=st.integers(0, 500), n_columns=st.integers(1, 30), whole=st.integers(1, 400))
-def test_portions_are_all_rows_in_turn(n: int, n_columns: int, whole: int) -> None:
+@given(n=st.integers(0, 500), n_columns=st.integers(1, 30), portion=st.integers(1, 400))
+def test_portions_are_all_rows_in_turn(n: int, n_columns: int, portion: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_tables, "WHOLE", whole)
-        patch.setattr(_tables, "PORTION", portion := max(1, whole // 4))
+        patch.setattr(_tables, "PORTION", portion)
         parts = list(row_portions(n, n_columns))
     assert [i for part in parts for i in range(part.start, part.stop)] == list(range(n))
-    if n * n_columns <= whole:
-        assert len(parts) <= 1
-    else:
-        assert all((p.stop - p.start) * n_columns <= max(portion, n_columns) for p in parts)
+    assert all((p.stop - p.start) * n_columns <= max(portion, n_columns) for p in parts)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +412,6 @@ def test_portions_are_all_rows_in_turn(n: int, n_columns: int, whole: int) -> No
     ],
 )
 def test_cells_are_scaled_as_the_whole_table_is(dtype: str, with_gap: bool, monkeypatch) -> None:
-    monkeypatch.setattr(_tables, "WHOLE", 20)
     monkeypatch.setattr(_tables, "PORTION", 9)
     values = np.random.default_rng(0).uniform(0, 200, (30, 4)).astype(dtype)
     if with_gap:

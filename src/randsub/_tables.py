@@ -20,8 +20,8 @@ from randsub._typing import BoolArray, FloatArray, IntArray, Table
 
 # Tables of up to this many numbers are worked on as a whole.
 WHOLE = 2**24
-# Larger ones in portions of so many: 32 MiB in double precision.
-PORTION = 2**22
+# Larger ones in portions of so many: 8 MiB in double precision.
+PORTION = 2**20
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,18 @@ def is_mapped(X: Table) -> bool:
 
 
 def is_large(n: int, n_columns: int) -> bool:
-    """Whether a table of n rows is worked on in portions."""
+    """Whether a table of n rows is too large to be worked on as a whole."""
     return n * n_columns > WHOLE
 
 
+def fits_portion(n: int, n_columns: int) -> bool:
+    """Whether n rows of a table are no more than one portion."""
+    return n * n_columns <= PORTION
+
+
 def row_portions(n: int, n_columns: int) -> Iterator[slice]:
-    """All rows of a table in turn: at once, or where it is large in portions."""
-    size = max(1, PORTION // n_columns) if is_large(n, n_columns) else max(1, n)
+    """All rows of a table in turn, in portions."""
+    size = max(1, PORTION // n_columns)
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 

@@ -207,11 +207,11 @@ def test_memory_beside_the_data(kind, large, tmp_path, monkeypatch):
     # What is loaded and compiled once is no matter of the data.
     model.fit(X[:300], y[:300])
     # Targets, weights, and row numbers in a few orders; portions; predictions.
-    rows = 20 * 8 * N
+    rows = 10 * 8 * N
     portions = 8 * 8 * 2**16
     copies = 0 if kind == "file" else 1
     assert peak_bytes(lambda: model.fit(table, y)) < copies * X.nbytes + rows + portions
-    assert rows + portions < 1.2 * X.nbytes
+    assert rows + portions < 0.8 * X.nbytes
     # Members look at fewer columns each, a portion of rows at a time.
     assert peak_bytes(lambda: model.predict(table)) < rows + portions
     assert all(tree.tree_.n_node_samples[0] <= MAX_SAMPLES for tree in model.estimators_)

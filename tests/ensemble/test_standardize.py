@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ LEARNED = ("mean_", "var_", "scale_", "n_samples_seen_")
 
 @pytest.fixture
 def small_portions(monkeypatch):
+    """With weights or a single column from 100 numbers on, else from 40."""
     monkeypatch.setattr(_tables, "WHOLE", 100)
     monkeypatch.setattr(_tables, "PORTION", 40)
 
@@ -53,14 +55,20 @@ def test_portions_give_the_same_bits(dtype, with_gaps, order):
     np.testing.assert_array_equal(ours.transform(values), theirs.transform(values))
 
 
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("with_gaps", [False, True])
 @pytest.mark.usefixtures("small_portions")
-def test_weights_in_portions(with_gaps):
+def test_weights_and_frames_in_portions(kind, weighted, with_gaps, monkeypatch):
     values, rows = table("float64", with_gaps=with_gaps)
-    weight = np.random.default_rng(1).random(len(values))
-    ours = Standardizer().fit(values, weight, rows)._scaler
+    weight = np.random.default_rng(1).random(len(values)) if weighted else None
+    # A single read of all rows would be no portion.
+    monkeypatch.setattr(StandardScaler, "fit", None)
+    ours = Standardizer().fit(kind(values), weight, rows)._scaler
+    monkeypatch.undo()
     with np.errstate(invalid="ignore", divide="ignore"):
-        theirs = StandardScaler().fit(values[rows], sample_weight=weight[rows])
+        of_rows = None if weight is None else weight[rows]
+        theirs = StandardScaler().fit(values[rows], sample_weight=of_rows)
     for name in LEARNED:
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
 

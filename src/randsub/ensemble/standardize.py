@@ -1,6 +1,7 @@
 """Columns with mean 0 and deviation 1, as far as that makes sense."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from randsub._tables import (
     ScaledArray,
+    fits_portion,
     frame_kind,
     is_large,
     is_mapped,
@@ -24,8 +26,8 @@ from randsub._typing import BoolArray, FloatArray, IntArray, Table
 class Standardizer:
     """Scales dense numeric columns; sparse ones are not centred, and the others of a frame stay.
 
-    float32 stays float32, frames stay frames, and missing values are left where they are. Arrays
-    that are large or in a file are read in portions, never copied as a whole to be looked at.
+    float32 stays float32, frames stay frames, and missing values are left where they are. What is
+    large is looked at in portions, never copied as a whole for that.
     """
 
     def fit(self, X: Table, sample_weight: FloatArray | None, rows: IntArray | None = None) -> Self:
@@ -49,10 +51,10 @@ class Standardizer:
         weight = None if sample_weight is None else sample_weight[rows]
         # A column without a single value has no mean; it stays what it is.
         with np.errstate(invalid="ignore", divide="ignore"):
-            if isinstance(X, np.ndarray) and is_large(len(rows), X.shape[1]):
-                _fit_in_portions(self._scaler, X, weight, rows)
+            if _in_portions(X, len(rows), weight):
+                _fit_in_portions(self._scaler, partial(self._read, X), weight, rows)
             else:
-                self._scaler.fit(self._numbers(take_rows(X, rows)), sample_weight=weight)
+                self._scaler.fit(self._read(X, rows), sample_weight=weight)
         return self
 
     def transform(self, X: Table) -> Table:
@@ -74,24 +76,43 @@ class Standardizer:
     def _numbers(self, X: Table) -> Table:
         return X if self._columns is None else to_array(X, self._columns)
 
+    def _read(self, X: Table, rows: IntArray) -> Table:
+        return self._numbers(take_rows(X, rows))
+
+
+def _in_portions(X: Table, n: int, weight: FloatArray | None) -> bool:
+    """Whether n rows of X are read in portions.
+
+    That is never worse where the bits are the same: numpy adds up the rows of an array one after
+    the other, and so do we. The columns of frames, single columns and weighted sums it adds up in
+    other orders; there it must be worth it.
+    """
+    if issparse(X):
+        return False
+    if isinstance(X, np.ndarray) and X.shape[1] > 1 and weight is None:
+        return not fits_portion(n, X.shape[1])
+    return is_large(n, X.shape[1])
+
 
 def _fit_in_portions(
-    scaler: StandardScaler, X: Any, weight: FloatArray | None, rows: IntArray
+    scaler: StandardScaler,
+    read: Callable[[IntArray], Any],
+    weight: FloatArray | None,
+    rows: IntArray,
 ) -> None:
-    """What ``scaler.fit`` does with some rows of an array, without a copy of them.
+    """What ``scaler.fit`` does with some rows of a table, without a copy of them.
 
     Its ``partial_fit`` is no way to do that: a column without a value in one of the portions loses
-    its variance. Rows are added up one after the other, as numpy does with the rows of a whole
-    array, so that without weights the sums have the same bits.
+    its variance.
     """
-    n_features = X.shape[1]
+    n_features = read(rows[:1]).shape[1]
     count, total = np.zeros(n_features), np.zeros(n_features)
-    for cells, known, heavy in _portions(X, weight, rows):
+    for cells, known, heavy in _portions(read, n_features, weight, rows):
         count = _added(count, known * heavy)
         total = _added(total, cells * heavy)
     mean = total / count
     residue, squares = np.zeros(n_features), np.zeros(n_features)
-    for cells, known, heavy in _portions(X, weight, rows):
+    for cells, known, heavy in _portions(read, n_features, weight, rows):
         deviation = np.where(known, cells - mean, 0.0)
         residue = _added(residue, deviation * heavy)
         squares = _added(squares, deviation**2 * heavy)
@@ -107,11 +128,11 @@ def _fit_in_portions(
 
 
 def _portions(
-    X: Any, weight: FloatArray | None, rows: IntArray
+    read: Callable[[IntArray], Any], n_features: int, weight: FloatArray | None, rows: IntArray
 ) -> Iterator[tuple[FloatArray, BoolArray, Any]]:
     """Numbers in double precision with 0 for missing ones, which are known, and their weights."""
-    for part in row_portions(len(rows), X.shape[1]):
-        cells = X[rows[part]].astype(np.float64)
+    for part in row_portions(len(rows), n_features):
+        cells = read(rows[part]).astype(np.float64)
         known = ~np.isnan(cells)
         cells[~known] = 0.0
         yield cells, known, 1.0 if weight is None else weight[part, np.newaxis]
