@@ -118,6 +118,17 @@ def test_engines_for_single_precision():
     assert type(model._engine) is KernelEngine
 
 
+def test_the_engine_is_judged_by_what_a_member_sees():
+    X, y, _ = make_hypercube(n_samples=KernelEngine.most_rows + 1, n_irrelevant=3, random_state=1)
+    settings = {**SETTINGS, "max_iter": 2, "n_estimators": 4, "max_samples": 60}
+    quick = PRSClassifier(SVC(), **settings).fit(X, y)
+    slow = PRSClassifier(SVC(), engine="generic", **settings).fit(X, y)
+    assert type(quick._engine) is KernelEngine
+    np.testing.assert_allclose(quick.alpha_, slow.alpha_, atol=1e-6)
+    with pytest.raises(ValueError, match=r"at most 4000 samples, got up to 4001.*max_samples"):
+        PRSClassifier(SVC(), engine="kernel", **{**settings, "max_samples": None}).fit(X, y)
+
+
 class SeenTypes(DecisionTreeRegressor):
     """A tree that notes which types it was shown."""
 

@@ -52,6 +52,8 @@ class Engine(ABC):
 
     # Engines that hold the interpreter lock gain from processes, others from threads.
     prefers: ClassVar[Literal["threads", "processes"]] = "processes"
+    # The largest training set that the engine is made for, if there is a limit.
+    most_rows: ClassVar[int | None] = None
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -119,6 +119,8 @@ class _Problem:
 class KernelEngine(CompiledEngine):
     """SVC and SVR with Gaussian ("rbf") or linear kernels."""
 
+    most_rows: ClassVar[int | None] = MOST_ROWS
+
     @classmethod
     def is_usable_for(
         cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
@@ -129,7 +131,6 @@ class KernelEngine(CompiledEngine):
         return (
             _is_supported(estimator)
             and is_dense_numeric(X)
-            and X.shape[0] <= MOST_ROWS
             and _is_moderate(np.array(value_range(X)))
         )
 

@@ -89,6 +89,10 @@ class SubspaceEnsemble(BaseModelHolder):
         """Whether a part of the training data is set aside where the user gives no other."""
         return self.validation_fraction is not None
 
+    def _most_rows(self, n: int) -> int:
+        """Size of the largest training set of a member, of n samples."""
+        return n
+
     # -- fitting ---------------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -246,7 +250,12 @@ class SubspaceEnsemble(BaseModelHolder):
             X, X_val = self._encoded(samples, X), self._encoded(judges, X_val)
             origin = self.category_encoder_.origin_
         engine = parts.choose_engine(
-            self.engine, learner.estimator, X, samples.y, samples.sample_weight
+            self.engine,
+            learner.estimator,
+            X,
+            samples.y,
+            samples.sample_weight,
+            self._most_rows(n_rows(X)),
         )
         self._engine = engine(learner)
         data = Data(X, X_val, samples.sample_weight, metadata)
