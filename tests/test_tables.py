@@ -1,5 +1,6 @@
 """Arrays, sparse matrices and frames: the same operations, the same answers."""
 
+import mmap
 import sys
 from typing import Any
 
@@ -7,18 +8,26 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
+from randsub import _tables
 from randsub._tables import (
+    ScaledArray,
     frame_kind,
+    is_mapped,
     n_rows,
     numeric_columns,
     replace_columns,
+    row_portions,
     stack_rows,
     take_cells,
     take_columns,
     take_rows,
     to_array,
+    value_range,
 )
 
 VALUES = np.arange(20.0).reshape(5, 4) * np.array([1.0, 0.0, 1.0, -1.0])
@@ -362,3 +371,67 @@ def test_replace_columns_with_repeated_names_and_index() -> None:
         [[10.0, "x", 2, 30.0], [40.0, "y", 5, 60.0]], columns=table.columns, index=table.index
     )
     pd.testing.assert_frame_equal(found, expected)
+
+
+# -- files, and what is larger than memory -------------------------------------------------------
+
+
+def test_what_lies_in_a_file_is_known(tmp_path) -> None:
+    path = tmp_path / "X.npy"
+    np.save(path, VALUES)
+    mapped = np.load(path, mmap_mode="r")
+    for view in (mapped, np.asarray(mapped), mapped[1:, ::2], mapped.T, np.asarray(mapped)[:, 1:]):
+        assert is_mapped(view)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+        bare = np.frombuffer(pages, dtype=np.uint8)
+        assert is_mapped(bare)
+        del bare
+    for other in (VALUES, np.load(path), mapped.copy() + 0, mapped[[0, 1]], pd.DataFrame(VALUES)):
+        assert not is_mapped(np.asarray(other) if isinstance(other, np.memmap) else other)
+
+
+@given(n=st.integers(0, 500), n_columns=st.integers(1, 30), portion=st.integers(1, 400))
+def test_portions_are_all_rows_in_turn(n: int, n_columns: int, portion: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_tables, "PORTION", portion)
+        parts = list(row_portions(n, n_columns))
+    assert [i for part in parts for i in range(part.start, part.stop)] == list(range(n))
+    assert all((p.stop - p.start) * n_columns <= max(portion, n_columns) for p in parts)
+
+
+@pytest.mark.parametrize(
+    "dtype, with_gap",
+    [
+        ("float64", False),
+        ("float64", True),
+        ("float32", False),
+        ("float32", True),
+        ("float16", False),
+        ("int32", False),
+        ("uint8", False),
+    ],
+)
+def test_cells_are_scaled_as_the_whole_table_is(dtype: str, with_gap: bool, monkeypatch) -> None:
+    monkeypatch.setattr(_tables, "PORTION", 9)
+    values = np.random.default_rng(0).uniform(0, 200, (30, 4)).astype(dtype)
+    if with_gap:
+        values[17, 2] = np.nan
+    scaler = StandardScaler().fit(values)
+    whole = scaler.transform(values)
+    lazy = ScaledArray(values, scaler.mean_.astype(whole.dtype), scaler.scale_.astype(whole.dtype))
+    assert (lazy.shape, lazy.dtype) == (whole.shape, whole.dtype)
+    rows, columns = np.array([3, 3, 29, 17]), np.array([2, 0])
+    before = values.copy()
+    for picked in (columns, columns[:0]):
+        cells = take_cells(lazy, rows, picked)
+        np.testing.assert_array_equal(cells, whole[rows][:, picked])
+        assert cells.dtype == whole.dtype
+    np.testing.assert_array_equal(value_range(lazy), (whole.min(), whole.max()))
+    np.testing.assert_array_equal(values, before)
+
+
+def test_range_of_values() -> None:
+    for table in (VALUES, pd.DataFrame(VALUES), pl.DataFrame(VALUES)):
+        assert value_range(table) == (-19.0, 18.0)
+    assert value_range(VALUES + 100.0) == (0.0, 118.0)
+    assert np.isnan(value_range(np.array([[1.0, np.nan]]))).all()

@@ -3,15 +3,110 @@
 The base model receives what the user gave: a slice of a frame is a frame with its names and
 dtypes, a slice of a sparse matrix is sparse. Selecting always copies, so that a base model that
 writes into its input cannot reach ours, even when it sees every column.
+
+What lies in a memory-mapped file is scaled when it is read: a :class:`ScaledArray`.
 """
 
+import mmap
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from randsub._typing import BoolArray, IntArray, Table
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
+
+# Tables of up to this many numbers are worked on as a whole.
+WHOLE = 2**24
+# Larger ones in portions of so many: 8 MiB in double precision.
+PORTION = 2**20
+
+
+@dataclass(frozen=True)
+class ScaledArray:
+    """An array whose cells are scaled when they are taken, so that no scaled copy is held.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, M)
+        As the user gave it; usually in a memory-mapped file.
+    mean, scale : ndarrays of shape (M,)
+        What is subtracted from each column, and what it is divided by afterwards (above 0). Their
+        type is the type of the scaled cells.
+    """
+
+    values: Any
+    mean: FloatArray
+    scale: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.values.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the scaled cells."""
+        return self.mean.dtype
+
+    def take(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Some rows of some columns, scaled, as an array of its own."""
+        cells = self.values[rows[:, np.newaxis], columns].astype(self.dtype, copy=False)
+        return self._scaled(cells, columns)
+
+    def value_range(self) -> tuple[float, float]:
+        """The smallest and the largest scaled value; NaN if one is missing.
+
+        Scaling keeps the order of the values of a column, rounding included.
+        """
+        lowest, highest = self.values[0].copy(), self.values[0].copy()
+        for rows in row_portions(*self.shape):
+            np.minimum(lowest, self.values[rows].min(axis=0), out=lowest)
+            np.maximum(highest, self.values[rows].max(axis=0), out=highest)
+        extremes = np.stack([lowest, highest]).astype(self.dtype)
+        scaled = self._scaled(extremes, np.arange(self.shape[1]))
+        return float(scaled.min()), float(scaled.max())
+
+    def _scaled(self, cells: FloatArray, columns: IntArray) -> FloatArray:
+        cells -= self.mean[columns]
+        cells /= self.scale[columns]
+        return cells
+
+
+def is_mapped(X: Table) -> bool:
+    """Whether X is an array in a memory-mapped file, or a view of one."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return isinstance(X.obj if isinstance(X, memoryview) else X, mmap.mmap)
+
+
+def is_large(n: int, n_columns: int) -> bool:
+    """Whether a table of n rows is too large to be worked on as a whole."""
+    return n * n_columns > WHOLE
+
+
+def fits_portion(n: int, n_columns: int) -> bool:
+    """Whether n rows of a table are no more than one portion."""
+    return n * n_columns <= PORTION
+
+
+def row_portions(n: int, n_columns: int) -> Iterator[slice]:
+    """All rows of a table in turn, in portions."""
+    size = max(1, PORTION // n_columns)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def value_range(X: Table) -> tuple[float, float]:
+    """A number below and one above all values, of which 0 may be one; NaN if a value is missing."""
+    if isinstance(X, ScaledArray):
+        return X.value_range()
+    values = X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
+    return float(values.min(initial=0)), float(values.max(initial=0))
 
 
 def frame_kind(X: Table) -> Literal["pandas", "polars"] | None:
@@ -43,6 +138,8 @@ def take_columns(X: Table, columns: IntArray) -> Table:
 
 def take_cells(X: Table, rows: IntArray, columns: IntArray) -> Table:
     """Some rows of some columns of X, as a copy that is never wider than it must be."""
+    if isinstance(X, ScaledArray):
+        return X.take(rows, columns)
     if isinstance(X, np.ndarray) and len(columns):
         return X[rows[:, np.newaxis], columns]
     part = take_columns(X, columns)

@@ -3,6 +3,7 @@
 Generators, whose relevant features or links are known: `make_checkerboard`, `make_friedman`,
 `make_hypercube`, `make_linear` and `make_network`. Loaders read files in a folder that you name,
 since the data are not ours to ship; where something is missing, the error says where it can be had.
+`open_parquet` opens tables of your own that may be larger than memory.
 """
 
 from randsub.datasets.authors import SimulatedDataset, list_simulated, load_simulated
@@ -16,6 +17,7 @@ from randsub.datasets.genomic import (
 )
 from randsub.datasets.mnist import DigitImages, load_mnist
 from randsub.datasets.network import RegulatoryNetwork, make_network
+from randsub.datasets.parquet import MappedTable, open_parquet
 from randsub.datasets.simulated import (
     make_checkerboard,
     make_friedman,
@@ -41,6 +43,7 @@ __all__ = [
     "Dream4Network",
     "Fold",
     "GenomicDataset",
+    "MappedTable",
     "RegulatoryNetwork",
     "SimulatedDataset",
     "TabularDataset",
@@ -61,5 +64,6 @@ __all__ = [
     "make_hypercube",
     "make_linear",
     "make_network",
+    "open_parquet",
     "sample_tabular",
 ]

@@ -52,6 +52,8 @@ class Engine(ABC):
 
     # Engines that hold the interpreter lock gain from processes, others from threads.
     prefers: ClassVar[Literal["threads", "processes"]] = "processes"
+    # The largest training set that the engine is made for, if there is a limit.
+    most_rows: ClassVar[int | None] = None
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
@@ -61,7 +63,18 @@ class Engine(ABC):
     def is_usable_for(
         cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
     ) -> bool:
-        """Whether this engine reproduces that exact estimator and parameters on such data."""
+        """Whether this engine reproduces that exact estimator and parameters on such data.
+
+        Parameters
+        ----------
+        estimator : estimator
+        X : (n, M)
+            All rows. Where they lie in a memory-mapped file and are scaled as they are read, it is
+            no array but has a ``shape`` and a ``dtype``; parts of it, as models see them, are
+            arrays.
+        y : (n,)
+        sample_weight : ndarray of shape (n,) or None
+        """
 
     @abstractmethod
     def predict_many(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from randsub._tables import frame_kind, n_rows, numeric_columns, to_array
+from randsub._tables import ScaledArray, frame_kind, n_rows, numeric_columns, to_array
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine, Learner
 from randsub.engines.generic import GenericEngine, is_one_class
@@ -152,7 +152,7 @@ def is_dense_numeric(X: Table) -> bool:
     """Whether X is an array of real numbers, or a frame of nothing else."""
     if frame_kind(X) is not None:
         return bool(numeric_columns(X).all())
-    return isinstance(X, np.ndarray) and X.dtype.kind in "fiu"
+    return isinstance(X, np.ndarray | ScaledArray) and X.dtype.kind in "fiu"
 
 
 def sparse_rows(masks: BoolArray) -> tuple[IntArray, IntArray]:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC, SVR
 from sklearn.utils.class_weight import compute_class_weight
 
-from randsub._tables import frame_kind, to_array
+from randsub._tables import value_range
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.compiled import CompiledEngine, is_dense_numeric, lines, sparse_rows
 from randsub.engines.members import aligned
@@ -119,6 +119,8 @@ class _Problem:
 class KernelEngine(CompiledEngine):
     """SVC and SVR with Gaussian ("rbf") or linear kernels."""
 
+    most_rows: ClassVar[int | None] = MOST_ROWS
+
     @classmethod
     def is_usable_for(
         cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
@@ -129,8 +131,7 @@ class KernelEngine(CompiledEngine):
         return (
             _is_supported(estimator)
             and is_dense_numeric(X)
-            and X.shape[0] <= MOST_ROWS
-            and _is_moderate(_array(X))
+            and _is_moderate(np.array(value_range(X)))
         )
 
     def ask(self, model: Any, X: Table) -> FloatArray | None:
@@ -264,10 +265,6 @@ def _pair_votes(model: Any, kernel: FloatArray) -> FloatArray:
         votes[:, a] += decision > 0.0
         votes[:, b] += decision <= 0.0
     return votes
-
-
-def _array(X: Table) -> Any:
-    return X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
 
 
 def _is_moderate(values: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from randsub._tables import frame_kind, to_array
+from randsub._tables import value_range
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.compiled import CompiledEngine, is_dense_numeric, lines, sparse_rows
 from randsub.engines.growth import ENTROPY, EPSILON, GINI, SQUARES, Limits, grow_and_predict
@@ -172,7 +172,7 @@ def _as_count(limit: Any, n_rows: int, least: int) -> int:
 
 def _fits_single(X: Table) -> bool:
     """Whether all values are numbers that a float32 can hold; scikit-learn takes no others."""
-    values = X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
-    largest = np.finfo(np.float32).max
+    smallest, largest = value_range(X)
+    limit = float(np.finfo(np.float32).max)
     # Comparisons with NaN are false.
-    return bool(values.min(initial=0) >= -largest and values.max(initial=0) <= largest)
+    return smallest >= -limit and largest <= limit

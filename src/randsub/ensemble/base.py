@@ -159,6 +159,10 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
                 self._learn(material, rng, logbook)
         return self
 
+    def _most_rows(self, n: int) -> int:
+        limit = sample_limit(self.max_samples, n)
+        return n if limit is None else min(n, limit)
+
     def _learn(
         self, material: Material, rng: np.random.Generator, logbook: Logbook | None = None
     ) -> None:

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from randsub._tables import frame_kind, numeric_columns, take_columns, to_array
+from randsub._tables import frame_kind, numeric_columns, take_cells, take_columns, to_array
 from randsub._typing import FloatArray, IntArray, Table
 
 # Stands for a missing value, which is a category of its own where training data has it.
@@ -180,9 +180,10 @@ class CategoryEncoder:
     def transform(self, X: Table, scaled: Table) -> FloatArray:
         """Encode X; columns of numbers are taken from ``scaled``."""
         numbers = np.setdiff1d(np.arange(X.shape[1]), self.columns)
-        encoded = np.zeros((X.shape[0], len(self.origin_)))
-        if len(numbers):
-            encoded[:, ~np.isin(self.origin_, self.columns)] = _numbers(scaled, numbers)
+        values = _numbers(scaled, numbers) if len(numbers) else np.empty((X.shape[0], 0))
+        single = np.asarray(values).dtype == np.float32
+        encoded = np.zeros((X.shape[0], len(self.origin_)), np.float32 if single else np.float64)
+        encoded[:, ~np.isin(self.origin_, self.columns)] = values
         for column, categories in zip(self.columns, self.categories_, strict=True):
             place = {_key(value): k for k, value in enumerate(categories)}
             codes = np.array([place.get(_key(v), -1) for v in _values(X, column)], dtype=np.intp)
@@ -208,7 +209,7 @@ def _key(value: Any) -> tuple[str, str]:
 
 def _numbers(table: Table, columns: IntArray) -> Any:
     if frame_kind(table) is None:
-        return np.asarray(table)[:, columns]
+        return take_cells(table, np.arange(table.shape[0]), columns)
     try:
         return to_array(table, columns)
     except (TypeError, ValueError):

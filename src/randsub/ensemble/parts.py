@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from randsub._tables import n_rows
 from randsub._typing import FloatArray, Table
 from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
 from randsub.engines import (
@@ -149,18 +150,39 @@ def probabilities(alpha_init: Any, n_parameters: int) -> FloatArray:
 
 
 def choose_engine(
-    engine: str | type[Engine], estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
+    engine: str | type[Engine],
+    estimator: Any,
+    X: Table,
+    y: Any,
+    sample_weight: FloatArray | None,
+    most_rows: int | None = None,
 ) -> type[Engine]:
-    """The first engine that reproduces this estimator on this data, or the one asked for."""
+    """The first engine that reproduces this estimator on this data, or the one asked for.
+
+    ``most_rows`` is the size of the largest training set; by default, all of X.
+    """
+    n_train = n_rows(X) if most_rows is None else most_rows
+
+    def takes_rows(engine: type[Engine]) -> bool:
+        return engine.most_rows is None or n_train <= engine.most_rows
+
+    def is_usable(engine: type[Engine]) -> bool:
+        return takes_rows(engine) and engine.is_usable_for(estimator, X, y, sample_weight)
+
     if engine == "auto":
-        return next(e for e in ENGINES.values() if e.is_usable_for(estimator, X, y, sample_weight))
+        return next(e for e in ENGINES.values() if is_usable(e))
     chosen = ENGINES[engine] if isinstance(engine, str) else engine
     if not (isinstance(chosen, type) and issubclass(chosen, Engine)):
         raise TypeError(
             f"engine must be 'auto', one of {list(ENGINES)}, or a subclass of "
             f"randsub.engines.Engine, got {engine!r}."
         )
-    if not chosen.is_usable_for(estimator, X, y, sample_weight):
+    if not takes_rows(chosen):
+        raise ValueError(
+            f"engine={engine!r} is made for training sets of at most {chosen.most_rows} samples, "
+            f"got up to {n_train}; use engine='auto', or max_samples where the model has it."
+        )
+    if not is_usable(chosen):
         raise ValueError(
             f"engine={engine!r} cannot train {estimator!r} on this data; use engine='auto'."
         )

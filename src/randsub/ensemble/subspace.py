@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from randsub._tables import frame_kind, take_rows
+from randsub._tables import frame_kind, is_large, n_rows, row_portions, take_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines import Data, Dispatcher, Engine, Learner, average_prediction
 from randsub.ensemble import parts
@@ -88,6 +88,10 @@ class SubspaceEnsemble(BaseModelHolder):
     def _splits_validation(self) -> bool:
         """Whether a part of the training data is set aside where the user gives no other."""
         return self.validation_fraction is not None
+
+    def _most_rows(self, n: int) -> int:
+        """Size of the largest training set of a member, of n samples."""
+        return n
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -246,7 +250,12 @@ class SubspaceEnsemble(BaseModelHolder):
             X, X_val = self._encoded(samples, X), self._encoded(judges, X_val)
             origin = self.category_encoder_.origin_
         engine = parts.choose_engine(
-            self.engine, learner.estimator, X, samples.y, samples.sample_weight
+            self.engine,
+            learner.estimator,
+            X,
+            samples.y,
+            samples.sample_weight,
+            self._most_rows(n_rows(X)),
         )
         self._engine = engine(learner)
         data = Data(X, X_val, samples.sample_weight, metadata)
@@ -270,12 +279,9 @@ class SubspaceEnsemble(BaseModelHolder):
         self.standardizer_ = None
         if not self.standardize:
             return samples.X, judges.X
-        weight = samples.sample_weight
-        self.standardizer_ = Standardizer().fit(
-            take_rows(samples.X, train_rows), None if weight is None else weight[train_rows]
-        )
-        X = self.standardizer_.transform(samples.X)
-        return X, X if judges is samples else self.standardizer_.transform(judges.X)
+        self.standardizer_ = Standardizer().fit(samples.X, samples.sample_weight, train_rows)
+        X = self.standardizer_.applied_to(samples.X)
+        return X, X if judges is samples else self.standardizer_.applied_to(judges.X)
 
     def _encoded(self, samples: Samples, scaled: Table) -> FloatArray:
         assert self.category_encoder_ is not None
@@ -287,6 +293,15 @@ class SubspaceEnsemble(BaseModelHolder):
         """Average of the members' predictions, shape (n, C)."""
         check_is_fitted(self, "estimators_")
         X = self._check_table(X, reset=False)
+        if not is_large(*X.shape):
+            return self._average_of_rows(X)
+        # Scaled, and its columns copied, a portion at a time.
+        rows = np.arange(n_rows(X))
+        portions = [rows[portion] for portion in row_portions(*X.shape)]
+        return np.concatenate([self._average_of_rows(take_rows(X, part)) for part in portions])
+
+    def _average_of_rows(self, X: Table) -> FloatArray:
+        """The same for a checked table that is worked on as a whole."""
         scaled = X if self.standardizer_ is None else self.standardizer_.transform(X)
         features, encoder = self.estimators_features_, self.category_encoder_
         if encoder is not None:

@@ -87,7 +87,7 @@ def prepare(
             names,
             "training samples that remain after validation samples were split off",
         )
-    scaler = Standardizer().fit(data.values[train_rows], None)
+    scaler = Standardizer().fit(data.values, None, train_rows)
     values = scaler.transform(data.values)
     val_values = values if judges is data.values else scaler.transform(judges)
     regulator, target = panel.regulator_columns, panel.target_columns

@@ -1,0 +1,133 @@
+"""Large data from memory-mapped files: many samples, or many features.
+
+Each problem is written to a file in portions, so that the data are never in memory as a whole, and
+fitted in a process of its own, which opens the file with ``np.load(mmap_mode="r")``. Prints the
+seconds of the fit (by the clock, and of the processor) and of a prediction, and the peak memory of
+that process: all of it, pages of the file that happen to be in memory included. With ``--trace``,
+which takes longer, also what it allocated itself, as Python's tracemalloc sees it.
+
+    python benchmarks/large.py [--problem samples features] [--epochs 2400] [--limit 4000]
+
+``samples`` is 1,000,000 samples of 100 features with ``max_samples=2000``; ``features`` is 200
+samples of 50,000 features. Base model: a decision tree. The exit code is 1 where a peak is above
+``--limit`` megabytes.
+"""
+
+import argparse
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+from sklearn.tree import DecisionTreeRegressor
+
+from randsub import PRSRegressor
+
+SHAPES = {"samples": (1_000_000, 100), "features": (200, 50_000)}
+MAX_SAMPLES = {"samples": 2000, "features": None}
+N_RELEVANT = 5
+PORTION = 2**22
+
+
+def write_problem(folder: Path, n: int, n_features: int, dtype: str, seed: int) -> None:
+    """X.npy and y.npy: five features matter, as in Friedman's problem, and come first."""
+    rng = np.random.default_rng(seed)
+    X = np.lib.format.open_memmap(folder / "X.npy", "w+", dtype, (n, n_features))
+    y = np.empty(n)
+    size = max(1, PORTION // n_features)
+    for start in range(0, n, size):
+        part = rng.random((min(size, n - start), n_features))
+        waves = 10 * np.sin(np.pi * part[:, 0] * part[:, 1]) + 20 * (part[:, 2] - 0.5) ** 2
+        noise = rng.normal(size=len(part))
+        y[start : start + size] = waves + 10 * part[:, 3] + 5 * part[:, 4] + noise
+        X[start : start + size] = part
+    X.flush()
+    np.save(folder / "y.npy", y)
+
+
+def peak_megabytes() -> float:
+    """Largest resident size of this process so far."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # Not ru_maxrss, which on Linux begins with the size of the parent process.
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text())[1]) / 1e3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def fit(args: argparse.Namespace) -> None:
+    """Fit, predict and print, in this process."""
+    folder = Path(args.folder)
+    X, y = np.load(folder / "X.npy", mmap_mode="r"), np.load(folder / "y.npy", mmap_mode="r")
+    before = peak_megabytes()
+    model = PRSRegressor(
+        DecisionTreeRegressor(),
+        max_samples=args.max_samples,
+        max_iter=args.epochs,
+        n_jobs=args.jobs,
+        random_state=args.seed,
+    )
+    if args.trace:
+        tracemalloc.start()
+    begin, busy = time.perf_counter(), time.process_time()
+    model.fit(X, y)
+    fitted, busy = time.perf_counter(), time.process_time() - busy
+    model.predict(X)
+    asked = time.perf_counter()
+    traced = f", allocated at most {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB"
+    relevant = np.arange(X.shape[1]) < N_RELEVANT
+    print(
+        f"{X.shape[0]} samples, {X.shape[1]} features of {X.dtype} "
+        f"({X.nbytes / 1e6:.0f} MB), max_samples={args.max_samples}, {args.jobs} thread(s), "
+        f"seed {args.seed}: fit {fitted - begin:.0f} s ({busy:.0f} s of processor time, "
+        f"{model.n_iter_} epochs, {model.n_models_trained_} models), prediction of all samples "
+        f"{asked - fitted:.0f} s\n"
+        f"peak memory {peak_megabytes():.0f} MB (libraries alone: {before:.0f} MB)"
+        f"{traced if args.trace else ''}\n"
+        f"AUPR {average_precision_score(relevant, model.alpha_):.3f}, expected size "
+        f"{model.expected_size_:.1f}"
+    )
+    if peak_megabytes() > args.limit:
+        sys.exit(f"The peak is above the limit of {args.limit:g} MB.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--problem", nargs="*", choices=list(SHAPES), default=list(SHAPES))
+    parser.add_argument("--samples", type=int, help="in place of the problem's own number")
+    parser.add_argument("--features", type=int, help="in place of the problem's own number")
+    parser.add_argument("--max-samples", type=int, help="in place of the problem's own number")
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
+    parser.add_argument("--epochs", type=int, default=2400)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=4000, help="megabytes; default: 4000")
+    parser.add_argument("--trace", action="store_true", help="count what is allocated, too")
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.folder is not None:
+        fit(args)
+        return
+    status = 0
+    for problem in args.problem:
+        n, n_features = SHAPES[problem]
+        n, n_features = args.samples or n, args.features or n_features
+        with tempfile.TemporaryDirectory() as folder:
+            write_problem(Path(folder), n, n_features, args.dtype, args.seed)
+            command = [sys.executable, __file__, "--folder", folder]
+            for name in ("epochs", "jobs", "seed", "limit"):
+                command += [f"--{name}", str(getattr(args, name))]
+            most = args.max_samples or MAX_SAMPLES[problem]
+            command += [] if most is None else ["--max-samples", str(most)]
+            command += ["--trace"] if args.trace else []
+            status |= subprocess.run(command, check=False).returncode
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
