@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.parallel import Parallel, delayed
 
-from randsub._typing import FloatArray, Table
+from randsub._typing import BoolArray, FloatArray, Table
+from randsub.engines import on_one_worker
 from randsub.ensemble.inputs import seed_words
 from randsub.network.links import InferredNetwork
 from randsub.network.panel import draws_of
@@ -66,7 +67,9 @@ def genie3(
     allowed = panel.allowed
     rows = Parallel(n_jobs=n_jobs)(
         delayed(_importances)(
-            prepared.X[:, allowed[g]],
+            # The same table in all tasks, so that a backend may send it once.
+            prepared.X,
+            allowed[g],
             prepared.Y[:, g],
             RandomForestRegressor(
                 n_estimators=n_estimators,
@@ -88,7 +91,11 @@ def genie3(
     )
 
 
-def _importances(X: FloatArray, y: FloatArray, forest: RandomForestRegressor) -> FloatArray:
-    if not X.shape[1]:
+def _importances(
+    X: FloatArray, columns: BoolArray, y: FloatArray, forest: RandomForestRegressor
+) -> FloatArray:
+    if not columns.any():
         return np.zeros(0)
-    return forest.fit(X, y).feature_importances_
+    # Targets are the only level of parallelism: a cluster is not told of trees.
+    with on_one_worker():
+        return forest.fit(X[:, columns], y).feature_importances_
