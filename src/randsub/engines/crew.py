@@ -141,8 +141,9 @@ class Crew:
                             answers[n] = answer  # noqa: PERF403
                 except Exception as error:
                     if self.time_limit is not None and _is_time_limit(error):
-                        late = next(n for n in left if n not in answers)
-                        raise TaskOverdueError(late) from None
+                        late = [n for n in left if n not in answers]
+                        streams = _active_backend(self.prefers).supports_return_generator
+                        raise TaskOverdueError(late[0], 1 if streams else len(late)) from None
                     losses += 1
                     self._replace(error, losses)
                 again = True

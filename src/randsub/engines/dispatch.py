@@ -221,7 +221,7 @@ class Dispatcher:
             try:
                 return on_watched_threads(work, n_useful, self.time_limit)
             except TaskOverdueError as late:
-                raise self._overdue(pieces[late.number]) from None
+                raise self._overdue(pieces, late) from None
         if alone:
             return [task(*rest) for task, *rest in work]
         return on_threads(work, n_useful)
@@ -232,10 +232,12 @@ class Dispatcher:
         ours = self.engine.prefers == "threads" or self.time_limit is not None
         return ours and self._crew.is_threads()
 
-    def _overdue(self, piece: Piece) -> BaseModelError:
+    def _overdue(self, pieces: Sequence[Piece], late: TaskOverdueError) -> BaseModelError:
         assert self.time_limit is not None
-        columns = np.flatnonzero(piece.masks[0])
-        return overdue_on(self.engine.learner, self.time_limit, len(piece.masks), columns)
+        suspects = pieces[late.number : late.number + late.n_suspects]
+        n_models = sum(len(piece.masks) for piece in suspects)
+        columns = np.flatnonzero(suspects[0].masks[0])
+        return overdue_on(self.engine.learner, self.time_limit, n_models, columns)
 
     def _models_per_task(self, assignments: Sequence[Assignment], workers: int) -> int:
         largest = max((len(whole.masks) for whole in assignments), default=1)
@@ -275,7 +277,7 @@ class Dispatcher:
         try:
             return self._crew.ask(give_out, len(pieces), n_bytes)
         except TaskOverdueError as late:
-            raise self._overdue(pieces[late.number]) from None
+            raise self._overdue(pieces, late) from None
 
     def _to_processes(
         self, task: Callable[..., Any], rows: Sequence[Rows], pieces: Sequence[Piece]

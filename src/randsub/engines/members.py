@@ -70,7 +70,7 @@ def overdue_on(
     learner: Learner, seconds: float, n_models: int, columns: Iterable[int]
 ) -> BaseModelTimeoutError:
     """The error that names the subset on which a base model takes too long."""
-    what = "it" if n_models == 1 else f"a task of {n_models} models, of which it is the first,"
+    what = "it" if n_models == 1 else f"one of {n_models} models, of which it is the first,"
     reason = (
         f"{what} had not ended after {seconds:g} s, the task_timeout. Where it cannot be stopped "
         "from outside, in a thread or on a Dask cluster, it goes on in the background"

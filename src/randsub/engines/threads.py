@@ -21,11 +21,14 @@ class TaskOverdueError(Exception):
     ----------
     number : int
         Its place in the list of work.
+    n_suspects : int, default=1
+        Where it is not known which one it is: it may be so many, from that place on.
     """
 
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
+    def __init__(self, number: int, n_suspects: int = 1) -> None:
+        super().__init__(number, n_suspects)
         self.number = number
+        self.n_suspects = n_suspects
 
 
 def on_threads(work: Sequence[tuple[Any, ...]], workers: int) -> list[tuple[Any, float]]:

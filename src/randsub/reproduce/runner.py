@@ -3,10 +3,12 @@
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from randsub.engines import lost_a_worker, on_one_worker, one_thread
@@ -79,12 +81,8 @@ def run_cells(
             progress.started(cell)
             yield delayed(attempt)(experiment, cell, data)
 
-    # Handed out one by one, so that the line names what really runs.
-    pool = Parallel(
-        n_jobs=n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
-    )
     try:
-        for record in pool(tasks()):
+        for record in _records(tasks(), n_jobs, workers):
             store.write(record)
             records[record.cell.key] = record
             progress.finished(record.cell, record.seconds, error=record.error)
@@ -99,3 +97,17 @@ def run_cells(
     finally:
         progress.close()
     return [record for cell in cells if (record := records[cell.key]) is not None]
+
+
+def _records(tasks: Iterator[object], n_jobs: int | None, workers: int) -> Iterator[Record]:
+    """What the tasks return, as soon as the backend gives it."""
+    backend, _ = get_active_backend()
+    # Handed out one by one, so that the line of progress names what really runs.
+    options = {"n_jobs": n_jobs, "batch_size": 1, "pre_dispatch": "n_jobs"}
+    if backend.supports_return_generator:
+        yield from Parallel(**options, return_as="generator_unordered")(tasks)
+        return
+    # Ray gives all results at once: a few cells at a time, so that finished ones are soon kept.
+    with Parallel(**options) as pool:
+        while some := list(islice(tasks, workers)):
+            yield from pool(some)
