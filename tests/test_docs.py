@@ -110,7 +110,7 @@ def test_pages_are_found_and_next_to_all_their_blocks_run():
     blocks = [b for page in PAGES for b in blocks_of((ROOT / page).read_text(encoding="utf-8"))]
     left_out = [b for b in blocks if b.reason]
     assert len([b for b in blocks if b.language == "python"]) > 20
-    assert len(left_out) <= 4
+    assert len(left_out) <= 8
     assert {b.language for b in blocks} <= {"python", "shell", "text"}
 
 

@@ -20,6 +20,10 @@ class CheckpointWarning(RandsubWarning):
     """A checkpoint could not be written, or was written with other versions of libraries."""
 
 
+class WorkerLostWarning(RandsubWarning):
+    """A worker died; its work is done again, with the same result."""
+
+
 class CheckpointError(ValueError):
     """A checkpoint is damaged, or belongs to another fit.
 
@@ -112,19 +116,19 @@ class BaseModelError(RuntimeError):
     def among(self, columns: Sequence[int]) -> "BaseModelError":
         """The same error for a table of which the base model was only shown these columns."""
         features = [int(columns[j]) for j in self.features]
-        return BaseModelError(self.model, self.reason, features, self.names, self.epoch, self.stage)
+        return type(self)(self.model, self.reason, features, self.names, self.epoch, self.stage)
 
     def once(self) -> "BaseModelError":
         """The same error with each column named once."""
         features = list(dict.fromkeys(self.features))
-        return BaseModelError(self.model, self.reason, features, self.names, self.epoch, self.stage)
+        return type(self)(self.model, self.reason, features, self.names, self.epoch, self.stage)
 
     def located(
         self, names: Sequence[str], epoch: int | None, stage: str | None = None
     ) -> "BaseModelError":
         """The same error with the names of the features and the epoch or stage filled in."""
         chosen = [str(names[j]) for j in self.features] if len(names) else []
-        return BaseModelError(self.model, self.reason, self.features, chosen, epoch, stage)
+        return type(self)(self.model, self.reason, self.features, chosen, epoch, stage)
 
     def __str__(self) -> str:
         when = "in the final ensemble" if self.epoch is None else f"at epoch {self.epoch}"
@@ -139,6 +143,58 @@ class BaseModelError(RuntimeError):
             "but not from this one, wrap it in a pipeline that copes with it or, in PRS, keep "
             "columns that need each other together with feature_groups."
         )
+
+
+class BaseModelTimeoutError(BaseModelError):
+    """A base model takes longer than ``task_timeout`` allows.
+
+    The parameters are those of :class:`BaseModelError`.
+    """
+
+
+class WorkerLostError(RuntimeError):
+    """Workers died, and those that are left cannot do the work.
+
+    Parameters
+    ----------
+    reason : str
+        What the backend says, as a clause without a full stop.
+    remedy : str
+        What to do, as a sentence.
+    """
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+
+    @classmethod
+    def too_often(cls, error: Exception) -> "WorkerLostError":
+        """Whoever does this work dies."""
+        return cls(
+            f"workers died each time they were given the same work ({_described(error)})",
+            "Most often they have too little memory: use fewer workers or max_samples. If the base "
+            "model crashes, n_jobs=1 shows where.",
+        )
+
+    @classmethod
+    def out_of_reach(cls, error: Exception) -> "WorkerLostError":
+        """Nobody is there any more."""
+        return cls(
+            f"the cluster cannot be reached ({_described(error)})",
+            "See whether its scheduler and workers run.",
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"The work cannot go on: {self.reason}. {self.remedy} A fit with a Checkpoint among "
+            "its callbacks goes on from there with fit(..., resume_from=...)."
+        )
+
+
+def _described(error: Exception) -> str:
+    text = " ".join(str(error).split()).rstrip(".")
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
 
 
 class UnsafeLoadWarning(RandsubWarning):

@@ -1,5 +1,7 @@
 """Where the work runs changes the time, never the result."""
 
+import multiprocessing
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ from randsub.engines import (
     Learner,
     average_prediction,
     dispatch,
+    native,
 )
 from randsub.exceptions import BaseModelError
 
@@ -357,7 +360,7 @@ def test_the_limit_stays_while_another_thread_needs_it() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with dispatch.one_thread():
+        with native.one_thread():
             entered.set()
             leave.wait(timeout=30.0)
 
@@ -367,7 +370,7 @@ def test_the_limit_stays_while_another_thread_needs_it() -> None:
         try:
             assert entered.wait(timeout=30.0)
             # The other one came first and goes first.
-            with dispatch.one_thread():
+            with native.one_thread():
                 assert set(pool_sizes("blas")) == {1}
                 leave.set()
                 other.join(timeout=30.0)
@@ -382,14 +385,14 @@ def test_the_limit_stays_when_we_go_first() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with dispatch.one_thread():
+        with native.one_thread():
             entered.set()
             leave.wait(timeout=30.0)
 
     other = threading.Thread(target=hold)
     with two_native_threads():
         try:
-            with dispatch.one_thread():
+            with native.one_thread():
                 other.start()
                 assert entered.wait(timeout=30.0)
             assert set(pool_sizes("blas")) == {1}
@@ -399,16 +402,31 @@ def test_the_limit_stays_when_we_go_first() -> None:
         assert set(pool_sizes("blas")) == {2}
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_at_the_wrong_moment_does_not_block_the_child() -> None:
+    def limited() -> None:
+        with native.one_thread():
+            assert set(pool_sizes("blas")) == {1}
+
+    child = multiprocessing.get_context("fork").Process(target=limited)
+    # As if another thread were about to begin a task.
+    with native._LIMIT._lock:
+        child.start()
+        child.join(timeout=60.0)
+    assert child.exitcode == 0
+
+
 def test_libraries_that_came_later_are_limited_too(monkeypatch) -> None:
     built = []
-    controller = dispatch.ThreadpoolController
+    controller = native.ThreadpoolController
 
     def build() -> Any:
         built.append(controller())
         return built[-1]
 
-    monkeypatch.setattr(dispatch, "ThreadpoolController", build)
-    limit = dispatch._ThreadLimit()
+    monkeypatch.setattr(native, "ThreadpoolController", build)
+    limit = native._ThreadLimit()
     for _ in range(3):
         with limit.hold(), limit.hold():
             pass

@@ -28,9 +28,10 @@ from randsub.engines import (
     NeighborsEngine,
     TreeEngine,
     average_prediction,
+    crew,
     dispatch,
 )
-from randsub.engines.dispatch import _on_threads
+from randsub.engines.threads import on_threads
 from randsub.exceptions import BaseModelError
 
 N, M = 60, 6
@@ -51,9 +52,9 @@ def test_answers_come_in_the_order_of_the_work() -> None:
         later.set()
         return "second", 2.0
 
-    assert _on_threads([(first,), (second,)], 2) == [("first", 1.0), ("second", 2.0)]
-    assert _on_threads([(divmod, 7, k) for k in (2, 3, 5)], 2) == [(3, 1), (2, 1), (1, 2)]
-    assert _on_threads([], 2) == []
+    assert on_threads([(first,), (second,)], 2) == [("first", 1.0), ("second", 2.0)]
+    assert on_threads([(divmod, 7, k) for k in (2, 3, 5)], 2) == [(3, 1), (2, 1), (1, 2)]
+    assert on_threads([], 2) == []
 
 
 def test_work_is_done_by_as_many_threads_as_asked() -> None:
@@ -66,7 +67,7 @@ def test_work_is_done_by_as_many_threads_as_asked() -> None:
         seen.add(threading.get_ident())
         return None, 0.0
 
-    _on_threads([(meet,)] * 3, 3)
+    on_threads([(meet,)] * 3, 3)
     assert len(seen) == 3
     # One of them is the caller's own, so no core is kept for waiting.
     assert threading.get_ident() in seen
@@ -84,7 +85,7 @@ def test_the_first_failure_in_the_order_of_the_work_is_raised() -> None:
         raise ValueError("second")
 
     with pytest.raises(KeyError, match="first"):
-        _on_threads([(slow,), (fast,)], 2)
+        on_threads([(slow,), (fast,)], 2)
 
 
 def test_work_that_has_not_begun_is_given_up_after_a_failure() -> None:
@@ -104,7 +105,7 @@ def test_work_that_has_not_begun_is_given_up_after_a_failure() -> None:
         return None, 0.0
 
     with pytest.raises(ValueError, match="no"):
-        _on_threads([(fail,), *((take_time, k) for k in range(60))], 2)
+        on_threads([(fail,), *((take_time, k) for k in range(60))], 2)
     # What had begun has ended: nothing goes on behind the caller's back.
     assert sorted(ended) == sorted(begun)
     assert 1 <= len(begun) < 50
@@ -116,8 +117,8 @@ def test_the_configuration_of_scikit_learn_reaches_the_workers() -> None:
 
     with config_context(assume_finite=True, working_memory=77):
         inside = get_config()
-        assert [config for config, _ in _on_threads([(look,)] * 4, 2)] == [inside] * 4
-    assert not any(config["assume_finite"] for config, _ in _on_threads([(look,)] * 4, 2))
+        assert [config for config, _ in on_threads([(look,)] * 4, 2)] == [inside] * 4
+    assert not any(config["assume_finite"] for config, _ in on_threads([(look,)] * 4, 2))
 
 
 # -- where a dispatcher works --------------------------------------------------------------------
@@ -168,7 +169,7 @@ def work(data) -> list[Assignment]:
 def ways(monkeypatch) -> list[str]:
     """Which of the two ways a dispatcher goes."""
     taken: list[str] = []
-    threads, parallel = dispatch._on_threads, dispatch.Parallel
+    threads, parallel = dispatch.on_threads, crew.Parallel
 
     def own(*args: Any) -> Any:
         taken.append("own threads")
@@ -178,8 +179,8 @@ def ways(monkeypatch) -> list[str]:
         taken.append("joblib")
         return parallel(*args, **kwargs)
 
-    monkeypatch.setattr(dispatch, "_on_threads", own)
-    monkeypatch.setattr(dispatch, "Parallel", joblibs)
+    monkeypatch.setattr(dispatch, "on_threads", own)
+    monkeypatch.setattr(crew, "Parallel", joblibs)
     return taken
 
 

@@ -71,7 +71,7 @@ def test_how_fast_and_how_loud_is_no_part_of_it():
     model = PRSRegressor(LogisticRegression())
     quick = PRSRegressor(LogisticRegression(verbose=1), n_jobs=2, verbose=1)
     assert describe_parameters(model) == describe_parameters(quick)
-    assert not {"n_jobs", "verbose"} & describe_parameters(model).keys()
+    assert not {"n_jobs", "task_timeout", "verbose"} & describe_parameters(model).keys()
 
 
 def test_long_parameters_are_told_apart():

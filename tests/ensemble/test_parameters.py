@@ -86,6 +86,7 @@ BAD = {
     "optimizer": ["sgd", ProjectedAdam(-1.0), ProjectedAdam(beta1=1.0), LogitAdam(decay=-1.0)],
     "engine": ["turbo", int],
     "n_jobs": ["all", 1.5],
+    "task_timeout": [0, -1.0, "1 min"],
     "random_state": ["seed", -1],
     "verbose": ["loud", -1],
 }
@@ -305,6 +306,7 @@ def test_defaults_are_those_documented():
         "standardize": True,
         "engine": "auto",
         "n_jobs": None,
+        "task_timeout": None,
         "random_state": None,
         "verbose": 0,
     }

@@ -4,6 +4,8 @@ import io
 import warnings
 
 import pytest
+from joblib import parallel_config
+from joblib.parallel import SequentialBackend
 
 from randsub.exceptions import InterruptedFitWarning
 from randsub.reproduce.cells import Cell
@@ -75,3 +77,17 @@ def test_attempt_turns_an_error_into_a_record():
     record = attempt(Counting({0: fail}), CELLS[0], None)
     assert record == Record(CELLS[0], {}, "ArithmeticError: no numbers", record.trace)
     assert record.seconds is None
+
+
+class AllAtOnce(SequentialBackend):
+    """Gives its results all together, as Ray does."""
+
+    supports_return_generator = False
+
+
+def test_cells_are_kept_soon_where_results_come_all_at_once(store):
+    with parallel_config(backend=AllAtOnce()), pytest.raises(KeyboardInterrupt):
+        run(Counting({2: interrupt}), store)
+    assert [store.read(cell) is not None for cell in CELLS] == [True, True, False, False]
+    with parallel_config(backend=AllAtOnce()):
+        assert [record.cell for record in run(Counting(), store)] == CELLS

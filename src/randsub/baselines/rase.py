@@ -54,6 +54,7 @@ class BaseRaSE(AlphaEnsemble):
         standardize: bool = True,
         engine: str | type[Engine] = "auto",
         n_jobs: int | None = None,
+        task_timeout: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -69,6 +70,7 @@ class BaseRaSE(AlphaEnsemble):
         self.standardize = standardize
         self.engine = engine
         self.n_jobs = n_jobs
+        self.task_timeout = task_timeout
         self.random_state = random_state
         self.verbose = verbose
 
@@ -163,6 +165,10 @@ class RaSERegressor(RegressionEnsemble, BaseRaSE):
         base model exactly.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number and any joblib backend.
+    task_timeout : float or None, default=None
+        Seconds that training one base model may take before the fit ends with an error that names
+        its features. The clock runs from the moment a worker should begin. With a limit, base
+        models go to workers one by one; those of compiled engines by the task.
     random_state : int, RandomState instance or None, default=None
         Fix it to get the same result, bit for bit, at every call.
     verbose : int, default=0
@@ -275,6 +281,10 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         base model exactly.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number and any joblib backend.
+    task_timeout : float or None, default=None
+        Seconds that training one base model may take before the fit ends with an error that names
+        its features. The clock runs from the moment a worker should begin. With a limit, base
+        models go to workers one by one; those of compiled engines by the task.
     random_state : int, RandomState instance or None, default=None
         Fix it to get the same result, bit for bit, at every call.
     verbose : int, default=0
@@ -362,6 +372,7 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         standardize: bool = True,
         engine: str | type[Engine] = "auto",
         n_jobs: int | None = None,
+        task_timeout: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -378,6 +389,7 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
             standardize=standardize,
             engine=engine,
             n_jobs=n_jobs,
+            task_timeout=task_timeout,
             random_state=random_state,
             verbose=verbose,
         )

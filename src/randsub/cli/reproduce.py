@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from randsub.cli.workers import add_cluster_flags, workers_of
 from randsub.reproduce.cells import Cell
 from randsub.reproduce.experiment import Experiment
 from randsub.reproduce.experiments import EXPERIMENTS
@@ -158,8 +159,12 @@ def _add_experiment(what: Any, experiment: Experiment) -> None:
         "--quick", action="store_true", help="a small part, in minutes; other flags still count"
     )
     one.add_argument(
-        "--jobs", type=_whole(1), default=1, metavar="N", help="cells at a time (default: 1)"
+        "--jobs",
+        type=_whole(1),
+        metavar="N",
+        help="cells at a time (default: 1, or one a worker of a cluster)",
     )
+    add_cluster_flags(one)
     one.add_argument(
         "--output",
         type=Path,
@@ -200,8 +205,10 @@ def _run_experiment(args: argparse.Namespace) -> int:
     tell(_announcement(experiment, cells), sys.stderr)
     store = Store(folder.cells)
     command = shlex.join(["randsub", *args.command])
+    n_jobs = args.jobs if args.backend or args.jobs else 1
     try:
-        records = run_cells(experiment, cells, store, data=options.data, n_jobs=args.jobs)
+        with workers_of(args):
+            records = run_cells(experiment, cells, store, data=options.data, n_jobs=n_jobs)
     except (KeyboardInterrupt, RuntimeError):
         done = [record for cell in cells if (record := store.read(cell)) is not None]
         folder.write(experiment, done, command, n_missing=len(cells) - len(done))

@@ -13,14 +13,20 @@
   :mod:`~randsub.engines.smo`;
 * :mod:`~randsub.engines.bits`: the bits of floating-point numbers, for kernels that use them;
 * :mod:`~randsub.engines.members`: what one fitted model predicts, and how its failure is named;
-* :mod:`~randsub.engines.dispatch`: how the work of an engine is spread over workers.
+* :mod:`~randsub.engines.dispatch`: how the work of an engine is spread over workers, be they
+  :mod:`~randsub.engines.threads` of this process or a :mod:`~randsub.engines.crew` that joblib
+  engages, with its data by :mod:`~randsub.engines.delivery` where that is a cluster,
+  under the :mod:`~randsub.engines.watch` of somebody who notices that it is gone;
+* :mod:`~randsub.engines.native`: thread pools of native libraries, kept at one thread meanwhile.
 """
 
 from randsub.engines.base import Engine, Learner
-from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction, one_thread
+from randsub.engines.crew import lost_a_worker, on_one_worker
+from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction
 from randsub.engines.generic import GenericEngine
 from randsub.engines.kernel import KernelEngine
 from randsub.engines.moments import MomentsEngine
+from randsub.engines.native import one_thread
 from randsub.engines.neighbors import NeighborsEngine
 from randsub.engines.tree import TreeEngine
 
@@ -36,5 +42,7 @@ __all__ = [
     "NeighborsEngine",
     "TreeEngine",
     "average_prediction",
+    "lost_a_worker",
+    "on_one_worker",
     "one_thread",
 ]

@@ -7,29 +7,25 @@ thread inside a task, wherever it runs: sums over several threads depend on thei
 """
 
 import math
-import sys
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import threadpoolctl
-from joblib import effective_n_jobs
-from joblib.parallel import ThreadingBackend, get_active_backend
-from sklearn import config_context, get_config
+from joblib import effective_n_jobs, parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
-from threadpoolctl import ThreadpoolController
 
 from randsub._tables import stack_rows, take_cells, take_columns
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine
-from randsub.engines.members import predict_one
+from randsub.engines.crew import Crew, GiveOut, is_on_cluster
+from randsub.engines.delivery import Cargo, Piece, Rows, bundled, deliver, split
+from randsub.engines.members import overdue_on, predict_one
+from randsub.engines.native import one_thread
+from randsub.engines.threads import TaskOverdueError, on_threads, on_watched_threads
 from randsub.exceptions import BaseModelError
 
 # A task should last long enough for the cost of sending it not to matter.
@@ -39,6 +35,8 @@ SECONDS_WORTH_SHARING = 0.001
 # A table of up to this many columns is shown to the engine as it is.
 NARROW = 50
 MODELS_PER_SUM = 10
+# Tasks for a cluster are no more than that, so that bytes and messages do not grow with the work.
+BUNDLES_PER_WORKER = 4
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,11 @@ class Assignment:
         """Number of rows that each model is asked about."""
         return len(self.query_rows) + len(self.val_rows)
 
+    @property
+    def rows(self) -> Rows:
+        """The rows, with the targets of those that train."""
+        return Rows(self.y[self.train_rows], self.train_rows, self.query_rows, self.val_rows)
+
     def pieces(self, size: int) -> Iterator["Assignment"]:
         """The same in portions of at most ``size`` models."""
         for start in range(0, len(self.masks), size):
@@ -112,6 +115,8 @@ class Assignment:
 class Dispatcher:
     """Runs assignments on as many workers as joblib's configuration allows.
 
+    Used as a context, it keeps its workers, and they the data, from call to call.
+
     Parameters
     ----------
     engine : Engine
@@ -119,6 +124,9 @@ class Dispatcher:
     n_jobs : int or None
     origin : int ndarray of shape (M,) or None
         Where one column of a mask stands for several of the data: which one each belongs to.
+    time_limit : float or None
+        Seconds that a task may take. Base models are then given out one by one, except to compiled
+        engines, so that the error can name the one that is overdue.
     """
 
     def __init__(
@@ -127,12 +135,23 @@ class Dispatcher:
         data: Data,
         n_jobs: int | None = None,
         origin: IntArray | None = None,
+        time_limit: float | None = None,
     ) -> None:
         self.engine = engine
         self.data = data
         self.n_jobs = n_jobs
         self.origin = origin
+        self.time_limit = time_limit
+        self._crew = Crew(n_jobs, engine.prefers, time_limit)
+        self._cargo: Cargo | None = None
         self._seconds_per_model = 0.0
+
+    def __enter__(self) -> Self:
+        self._crew.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._crew.__exit__(*details)
 
     def predict(self, assignments: Sequence[Assignment]) -> list[FloatArray]:
         """Predictions (T, n_query + n_val, C) of the models of each assignment."""
@@ -162,41 +181,68 @@ class Dispatcher:
     def _carry_out(
         self, task: Callable[..., Any], assignments: Sequence[Assignment]
     ) -> list[list[Any]]:
-        size = self._models_per_task(assignments)
-        tasks = [(a, piece) for a, whole in enumerate(assignments) for piece in whole.pieces(size)]
-        work = [(task, self.engine, self.data, piece) for _, piece in tasks]
+        workers = self._crew.size()
+        size = self._models_per_task(assignments, workers)
+        rows = [whole.rows for whole in assignments]
+        pieces = [
+            Piece(number, piece.masks, piece.seeds)
+            for number, whole in enumerate(assignments)
+            for piece in whole.pieces(size)
+        ]
         with one_thread():
-            answers = self._answers(work)
+            answers = self._answers(task, rows, pieces, workers)
         results: list[list[Any]] = [[] for _ in assignments]
         seconds = 0.0
-        for (a, _), (result, spent) in zip(tasks, answers, strict=True):
-            results[a].append(result)
+        for piece, (result, spent) in zip(pieces, answers, strict=True):
+            results[piece.number].append(result)
             seconds += spent
-        n_models = sum(len(piece.masks) for _, piece in tasks)
+        n_models = sum(len(piece.masks) for piece in pieces)
         if n_models:
             self._seconds_per_model = seconds / n_models
         return results
 
-    def _answers(self, work: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, float]]:
-        workers = min(effective_n_jobs(self.n_jobs), len(work))
-        expected = self._seconds_per_model * sum(len(piece.masks) for *_, piece in work)
-        if workers <= 1 or 0.0 < expected < SECONDS_WORTH_SHARING:
+    def _answers(
+        self,
+        task: Callable[..., Any],
+        rows: Sequence[Rows],
+        pieces: Sequence[Piece],
+        workers: int,
+    ) -> Sequence[tuple[Any, float]]:
+        expected = self._seconds_per_model * sum(len(piece.masks) for piece in pieces)
+        n_useful = min(workers, len(pieces))
+        alone = n_useful <= 1 or 0.0 < expected < SECONDS_WORTH_SHARING
+        if not alone and not self._takes_threads():
+            return self._away(task, rows, pieces, workers)
+        work = [
+            (task, self.engine, self.data, rows[number], masks, seeds)
+            for number, masks, seeds in pieces
+        ]
+        if self.time_limit is not None and pieces:
+            try:
+                return on_watched_threads(work, n_useful, self.time_limit)
+            except TaskOverdueError as late:
+                raise self._overdue(pieces, late) from None
+        if alone:
             return [task(*rest) for task, *rest in work]
-        if self._takes_threads():
-            return _on_threads(work, workers)
-        return Parallel(n_jobs=self.n_jobs, prefer=self.engine.prefers)(
-            delayed(task)(*rest) for task, *rest in work
-        )
+        return on_threads(work, n_useful)
 
     def _takes_threads(self) -> bool:
-        """Whether joblib would run the work of a compiled engine on threads."""
-        prefers: Any = self.engine.prefers
-        backend, _ = get_active_backend(prefer=prefers)
-        return prefers == "threads" and isinstance(backend, ThreadingBackend)
+        """Whether work goes to threads of our own, where joblib would use threads."""
+        # joblib would wait for ever for a thread that hangs.
+        ours = self.engine.prefers == "threads" or self.time_limit is not None
+        return ours and self._crew.is_threads()
 
-    def _models_per_task(self, assignments: Sequence[Assignment]) -> int:
+    def _overdue(self, pieces: Sequence[Piece], late: TaskOverdueError) -> BaseModelError:
+        assert self.time_limit is not None
+        suspects = pieces[late.number : late.number + late.n_suspects]
+        n_models = sum(len(piece.masks) for piece in suspects)
+        columns = np.flatnonzero(suspects[0].masks[0])
+        return overdue_on(self.engine.learner, self.time_limit, n_models, columns)
+
+    def _models_per_task(self, assignments: Sequence[Assignment], workers: int) -> int:
         largest = max((len(whole.masks) for whole in assignments), default=1)
-        workers = effective_n_jobs(self.n_jobs)
+        if self.time_limit is not None and self.engine.prefers == "processes":
+            return 1
         if workers == 1:
             return max(largest, 1)
         if self._seconds_per_model == 0.0:
@@ -210,71 +256,83 @@ class Dispatcher:
                 return even
         return size
 
+    def _away(
+        self,
+        task: Callable[..., Any],
+        rows: Sequence[Rows],
+        pieces: Sequence[Piece],
+        workers: int,
+    ) -> list[tuple[Any, float]]:
+        """Answers of joblib's workers."""
+        sent = sum(part.nbytes for part in rows) + sum(piece.masks.nbytes for piece in pieces)
+        if not self._crew.is_remote():
+            return self._ask(self._to_processes(task, rows, pieces), pieces, sent)
+        n_bundles = workers * BUNDLES_PER_WORKER if self.time_limit is None else len(pieces)
+        bundles = split(pieces, n_bundles)
+        first = [bundle[0] for bundle in bundles]
+        answers = self._ask(self._to_cluster(task, rows, bundles), first, sent)
+        return [answer for bundle in answers for answer in bundle]
 
-def _on_threads(work: Sequence[tuple[Any, ...]], workers: int) -> list[tuple[Any, float]]:
-    """What joblib's threads would do, without its look at the results every 10 milliseconds.
-
-    With compiled engines all the work of a refresh may take less than that. The calling thread
-    takes its share, since new ones may have to wait for a core of their own.
-    """
-    config = get_config()
-    waiting = deque(enumerate(work))
-    answers: dict[int, tuple[Any, float]] = {}
-    errors: dict[int, Exception] = {}
-
-    def take_turns() -> None:
-        with config_context(**config):
-            while True:
-                try:
-                    n, (task, *rest) = waiting.popleft()
-                except IndexError:
-                    return
-                try:
-                    answers[n] = task(*rest)
-                except Exception as error:
-                    errors[n] = error
-                    waiting.clear()
-
-    with ThreadPoolExecutor(workers - 1) as pool:
-        others = [pool.submit(take_turns) for _ in range(workers - 1)]
+    def _ask(self, give_out: GiveOut, pieces: Sequence[Piece], n_bytes: int) -> list[Any]:
         try:
-            take_turns()
-        finally:
-            # Where Ctrl-C has ended this thread's turn, the others' ends with the present task.
-            waiting.clear()
-        for other in others:
-            other.result()
-    if errors:
-        # All work before the first that failed was begun: no chance decides which error is shown.
-        raise errors[min(errors)]
-    return [answers[n] for n in range(len(work))]
+            return self._crew.ask(give_out, len(pieces), n_bytes)
+        except TaskOverdueError as late:
+            raise self._overdue(pieces, late) from None
+
+    def _to_processes(
+        self, task: Callable[..., Any], rows: Sequence[Rows], pieces: Sequence[Piece]
+    ) -> GiveOut:
+        """Tasks with all that they need; joblib lets workers of this machine share large arrays."""
+
+        def give_out(n: int, again: bool) -> Any:
+            number, masks, seeds = pieces[n]
+            return delayed(task)(self.engine, self.data, rows[number], masks, seeds)
+
+        return give_out
+
+    def _to_cluster(
+        self, task: Callable[..., Any], rows: Sequence[Rows], bundles: Sequence[Sequence[Piece]]
+    ) -> GiveOut:
+        """Tasks that name the data; it goes along the first time, and where it is not known."""
+        first = self._cargo is None
+        cargo = self._cargo = self._cargo or Cargo(self.engine, self.data)
+
+        def give_out(n: int, again: bool) -> Any:
+            sent = cargo if first or again else None
+            return delayed(deliver)(task, cargo.name, sent, bundled(rows, bundles[n]))
+
+        return give_out
 
 
-def _predict_task(engine: Engine, data: Data, work: Assignment) -> tuple[FloatArray, float]:
-    with one_thread(), _shown_columns(work) as columns:
+def _predict_task(
+    engine: Engine, data: Data, rows: Rows, masks: BoolArray, seeds: IntArray
+) -> tuple[FloatArray, float]:
+    with one_thread(), _shown_columns(masks) as columns:
         start = time.perf_counter()
-        X, weight, params = data.part(work.train_rows, columns)
-        X_query = data.query(work.query_rows, work.val_rows, columns)
-        y, masks = work.y[work.train_rows], np.take(work.masks, columns, axis=1)
-        predictions = engine.predict_many(X, y, masks, X_query, work.seeds, weight, params)
+        X, weight, params = data.part(rows.train, columns)
+        X_query = data.query(rows.query, rows.val, columns)
+        shown = np.take(masks, columns, axis=1)
+        predictions = engine.predict_many(X, rows.targets, shown, X_query, seeds, weight, params)
         return predictions, time.perf_counter() - start
 
 
-def _fit_task(engine: Engine, data: Data, work: Assignment) -> tuple[list[Any], float]:
-    with one_thread(), _shown_columns(work) as columns:
+def _fit_task(
+    engine: Engine, data: Data, rows: Rows, masks: BoolArray, seeds: IntArray
+) -> tuple[list[Any], float]:
+    with one_thread(), _shown_columns(masks) as columns:
         start = time.perf_counter()
-        X, weight, params = data.part(work.train_rows, columns)
-        y, masks = work.y[work.train_rows], np.take(work.masks, columns, axis=1)
-        models = engine.fit_many(X, y, masks, work.seeds, weight, params)
+        X, weight, params = data.part(rows.train, columns)
+        shown = np.take(masks, columns, axis=1)
+        models = engine.fit_many(X, rows.targets, shown, seeds, weight, params)
         return models, time.perf_counter() - start
 
 
 @contextmanager
-def _shown_columns(work: Assignment) -> Iterator[IntArray]:
+def _shown_columns(masks: BoolArray) -> Iterator[IntArray]:
     """Columns that some mask holds: of 20,000, a refresh may look at a hundred."""
-    columns = np.arange(work.masks.shape[1])
+    columns = np.arange(masks.shape[1])
     if len(columns) > NARROW:
-        columns = np.flatnonzero(work.masks.any(axis=0))
+        columns = np.flatnonzero(masks.any(axis=0))
     try:
         yield columns
     except BaseModelError as error:
@@ -297,8 +355,10 @@ def average_prediction(
         (_sum_task, engine, models[a : a + MODELS_PER_SUM], features[a : a + MODELS_PER_SUM], X)
         for a in range(0, len(models), MODELS_PER_SUM)
     ]
-    workers = min(effective_n_jobs(n_jobs), len(work))
-    with one_thread():
+    # The models are here: sending them would take longer than asking them.
+    here = parallel_config(backend="threading", n_jobs=n_jobs or 1) if is_on_cluster() else None
+    with here or nullcontext(), one_thread():
+        workers = min(effective_n_jobs(n_jobs), len(work))
         if workers <= 1:
             sums = [task(*rest) for task, *rest in work]
         else:
@@ -322,61 +382,3 @@ def _sum_task(
                 answer = predict_one(engine.learner, model, X, columns)
             total += answer
     return total
-
-
-# Libraries whose limit belongs to the process; that of OpenMP belongs to the calling thread.
-SHARED_POOLS = ["openblas", "mkl", "blis", "flexiblas"]
-OWN_POOLS = ["openmp"]
-
-
-class _ThreadLimit:
-    """Keeps native thread pools at one thread while anybody in the process needs that.
-
-    The limit of most BLAS libraries belongs to the process: without counting, the first of two
-    concurrent tasks to end would lift the limit under the other. That of OpenMP belongs to the
-    calling thread, so every task sets it again.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limiter: Any = None
-        self._controller: Any = None
-        self._n_modules = 0
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        with self._lock:
-            if self._users == 0:
-                # A module that was imported since may have brought a thread pool of its own.
-                if self._controller is None or self._n_modules != len(sys.modules):
-                    self._controller = ThreadpoolController()
-                    self._n_modules = len(sys.modules)
-                _open_to_all_threads()
-                self._limiter = self._controller.select(internal_api=SHARED_POOLS).limit(limits=1)
-            self._users += 1
-            own = self._controller.select(internal_api=OWN_POOLS).limit(limits=1)
-        try:
-            yield
-        finally:
-            with self._lock:
-                own.restore_original_limits()
-                self._users -= 1
-                if self._users == 0:
-                    _open_to_all_threads()
-                    self._limiter.restore_original_limits()
-                    _open_to_all_threads()
-
-
-def _open_to_all_threads() -> None:
-    """Let whoever comes first set the limit of BLAS, and whoever goes last restore it.
-
-    Recent threadpoolctl reserves OpenBLAS for the thread that has set its limit first.
-    """
-    openblas = getattr(threadpoolctl, "OpenBLASController", None)
-    clear = getattr(openblas, "clear_controlling_thread", None)
-    if clear is not None:
-        clear(force=True)
-
-
-one_thread = _ThreadLimit().hold

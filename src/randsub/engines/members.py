@@ -8,7 +8,7 @@ import numpy as np
 from randsub._tables import n_rows, take_columns
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines.base import Learner
-from randsub.exceptions import BaseModelError
+from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 
 
 def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> FloatArray:
@@ -64,3 +64,15 @@ def failed_on(learner: Learner, failure: Exception, columns: Iterable[int]) -> B
     """The error that names the subset on which a base model failed."""
     reason = f"{type(failure).__name__}: {failure}"
     return BaseModelError(_short_name(learner), reason, [int(j) for j in columns])
+
+
+def overdue_on(
+    learner: Learner, seconds: float, n_models: int, columns: Iterable[int]
+) -> BaseModelTimeoutError:
+    """The error that names the subset on which a base model takes too long."""
+    what = "it" if n_models == 1 else f"one of {n_models} models, of which it is the first,"
+    reason = (
+        f"{what} had not ended after {seconds:g} s, the task_timeout. Where it cannot be stopped "
+        "from outside, in a thread or on a Dask cluster, it goes on in the background"
+    )
+    return BaseModelTimeoutError(_short_name(learner), reason, [int(j) for j in columns])

@@ -63,6 +63,7 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
         optimizer: str | Optimizer = "adam",
         engine: str | type[Engine] = "auto",
         n_jobs: int | None = None,
+        task_timeout: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -93,6 +94,7 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
         self.optimizer = optimizer
         self.engine = engine
         self.n_jobs = n_jobs
+        self.task_timeout = task_timeout
         self.random_state = random_state
         self.verbose = verbose
 
@@ -131,8 +133,9 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
             the same model to the same data. This one goes on from there, and ends bit for bit as
             the earlier one would have. A file of another fit is refused, with what is different.
             Where ``random_state`` is no number, the numbers that were drawn then are used.
-            ``n_jobs``, ``verbose`` and the callbacks may be others; ``max_iter`` too, as long as a
-            fit with the new one would have come to the same point: always with ``n_revivals=0``.
+            ``n_jobs``, ``task_timeout``, ``verbose`` and the callbacks may be others; ``max_iter``
+            too, as long as a fit with the new one would have come to the same point: always with
+            ``n_revivals=0``.
         **fit_params : dict
             Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
             scikit-learn guide on metadata routing.
@@ -155,7 +158,7 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
             )
             rng = np.random.default_rng(logbook.seed)
             material = self._prepared(given, rng)
-            with self._fit_task(**material.samples.facts()):
+            with material.dispatcher, self._fit_task(**material.samples.facts()):
                 self._learn(material, rng, logbook)
         return self
 

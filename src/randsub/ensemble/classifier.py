@@ -107,6 +107,10 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         base model exactly.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number and any joblib backend.
+    task_timeout : float or None, default=None
+        Seconds that training one base model may take before the fit ends with an error that names
+        its features. The clock runs from the moment a worker should begin. With a limit, base
+        models go to workers one by one; those of compiled engines by the task.
     random_state : int, RandomState instance or None, default=None
         Fix it to get the same result, bit for bit, at every call.
     verbose : int, default=0
@@ -215,6 +219,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         optimizer: str | Optimizer = "adam",
         engine: str | type[Engine] = "auto",
         n_jobs: int | None = None,
+        task_timeout: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -246,6 +251,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
             optimizer=optimizer,
             engine=engine,
             n_jobs=n_jobs,
+            task_timeout=task_timeout,
             random_state=random_state,
             verbose=verbose,
         )

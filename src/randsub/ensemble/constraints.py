@@ -32,6 +32,7 @@ COMMON: dict[str, list[Any]] = {
     "standardize": ["boolean"],
     "engine": [StrOptions({"auto", *parts.ENGINES}), type],
     "n_jobs": [Integral, None],
+    "task_timeout": [Interval(Real, 0, None, closed="neither"), None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }

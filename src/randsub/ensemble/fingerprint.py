@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from randsub._tables import frame_kind
 
 # Parameters that change how fast or how loud a fit is, and not what it finds.
-INDIFFERENT: Final = frozenset({"n_jobs", "verbose"})
+INDIFFERENT: Final = frozenset({"n_jobs", "task_timeout", "verbose"})
 # Longest text of a parameter that is kept as it is.
 _LONGEST: Final = 200
 _ROWS_AT_A_TIME: Final = 65_536

@@ -63,6 +63,7 @@ class SubspaceEnsemble(BaseModelHolder):
     categorical_features: Any = None
     engine: str | type[Engine]
     n_jobs: int | None
+    task_timeout: float | None
     random_state: Any
 
     @abstractmethod
@@ -134,7 +135,9 @@ class SubspaceEnsemble(BaseModelHolder):
         with self._all_or_nothing():
             given = self._given(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
             rng = np.random.default_rng(seed_words(self.random_state))
-            self._learn(self._prepared(given, rng), rng)
+            material = self._prepared(given, rng)
+            with material.dispatcher:
+                self._learn(material, rng)
         return self
 
     def _given(
@@ -268,7 +271,9 @@ class SubspaceEnsemble(BaseModelHolder):
             val_encoded=val_encoded,
             val_strata=val_strata,
             val_rows=val_rows,
-            dispatcher=Dispatcher(self._engine, data, self.n_jobs, origin),
+            dispatcher=Dispatcher(
+                self._engine, data, self.n_jobs, origin, time_limit=self.task_timeout
+            ),
             feature_names=list(getattr(self, "feature_names_in_", ())),
         )
 

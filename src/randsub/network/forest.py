@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.parallel import Parallel, delayed
 
-from randsub._typing import FloatArray, Table
+from randsub._typing import BoolArray, FloatArray, Table
+from randsub.engines import on_one_worker
 from randsub.ensemble.inputs import seed_words
 from randsub.network.links import InferredNetwork
 from randsub.network.panel import draws_of
@@ -68,7 +69,9 @@ def genie3(
     allowed = panel.allowed
     rows = Parallel(n_jobs=n_jobs)(
         delayed(_importances)(
-            prepared.X[:, allowed[g]],
+            # The same table in all tasks, so that a backend may send it once.
+            prepared.X,
+            allowed[g],
             prepared.Y[:, g],
             RandomForestRegressor(
                 n_estimators=n_estimators,
@@ -90,10 +93,14 @@ def genie3(
     )
 
 
-def _importances(X: FloatArray, y: FloatArray, forest: RandomForestRegressor) -> FloatArray:
-    if not X.shape[1]:
+def _importances(
+    X: FloatArray, columns: BoolArray, y: FloatArray, forest: RandomForestRegressor
+) -> FloatArray:
+    if not columns.any():
         return np.zeros(0)
-    forest.fit(X, y)
+    # Targets are the only level of parallelism: a cluster is not told of trees.
+    with on_one_worker():
+        forest.fit(X[:, columns], y)
     # Those of the forest itself are scaled to add up to 1, tree by tree; GENIE3's are not, so that
     # links of targets that are explained better come first.
     trees = [tree.tree_.compute_feature_importances(normalize=False) for tree in forest.estimators_]

@@ -137,6 +137,10 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         base model exactly.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number and any joblib backend.
+    task_timeout : float or None, default=None
+        Seconds that training one base model may take before the fit ends with an error that names
+        its features. The clock runs from the moment a worker should begin. With a limit, base
+        models go to workers one by one; those of compiled engines by the task.
     random_state : int, RandomState instance or None, default=None
         Fix it to get the same result, bit for bit, at every call. What is drawn for a target
         depends on this and on its name, so the order of the genes does not matter.
@@ -251,6 +255,7 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         optimizer: str | Optimizer = "adam",
         engine: str | type[Engine] = "auto",
         n_jobs: int | None = None,
+        task_timeout: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -278,6 +283,7 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         self.optimizer = optimizer
         self.engine = engine
         self.n_jobs = n_jobs
+        self.task_timeout = task_timeout
         self.random_state = random_state
         self.verbose = verbose
 
@@ -361,7 +367,7 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         )
         case, trained = self._case(base, prepared, logbook, rng)
         case = replace(case, callbacks=self._callbacks_for(case.run, X=expression))
-        with self._fit_task(X=expression):
+        with case.problem.dispatcher, self._fit_task(X=expression):
             solutions = self._solutions(case, lams)
             self.estimator_ = base
             self._record(prepared, trained, solutions)
@@ -407,7 +413,10 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
             penalty=None,
             optimizer=parts.choose_optimizer(self.optimizer, self.learning_rate),
             dispatcher=Dispatcher(
-                engine(Learner(base)), Data(X, prepared.X_val, None, {}), self.n_jobs
+                engine(Learner(base)),
+                Data(X, prepared.X_val, None, {}),
+                self.n_jobs,
+                time_limit=self.task_timeout,
             ),
             targets=[
                 Target(

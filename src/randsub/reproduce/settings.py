@@ -39,7 +39,14 @@ _PAPER_NETWORK: Final[Mapping[str, Any]] = {"link_weight": "alpha", "lam_choice"
 
 # Where and how it runs, and how frames are read (all data here are arrays of numbers): without
 # influence on the result.
-_OF_THE_RUN = ("estimator", "n_jobs", "random_state", "verbose", "categorical_features")
+_OF_THE_RUN = (
+    "estimator",
+    "n_jobs",
+    "task_timeout",
+    "random_state",
+    "verbose",
+    "categorical_features",
+)
 
 
 def prs_parameters(changes: Mapping[str, Any], epochs: int | None = None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """One model, trained many times: with other seeds, on other rows; its importances are kept."""
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from randsub._tables import frame_kind, take_rows
 from randsub._typing import FloatArray, IntArray, Table
+from randsub.engines import on_one_worker
 from randsub.training.callbacks import Bar
 
 SEED = "random_state"
@@ -97,7 +98,8 @@ def _importances(
         # One bar over the runs, rather than one for each.
         model.set_params(verbose=False)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight[run.rows]}
-    model.fit(take_rows(X, run.rows), y[run.rows], **weights)
+    with nullcontext() if alone else on_one_worker():
+        model.fit(take_rows(X, run.rows), y[run.rows], **weights)
     if getattr(model, "stop_reason_", None) == "interrupted":
         # A model keeps the best so far; a run that ended early is not comparable with the others.
         raise KeyboardInterrupt

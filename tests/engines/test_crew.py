@@ -1,0 +1,311 @@
+"""Workers that die, hang or are nowhere to be found."""
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from joblib import delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib.parallel import LokyBackend
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.utils.parallel import delayed as sklearns_delayed
+
+from randsub.engines import (
+    Assignment,
+    Data,
+    Dispatcher,
+    GenericEngine,
+    Learner,
+    NeighborsEngine,
+    crew,
+    dispatch,
+    lost_a_worker,
+)
+from randsub.engines.crew import Crew
+from randsub.engines.threads import TaskOverdueError, on_watched_threads
+from randsub.exceptions import BaseModelTimeoutError, WorkerLostError, WorkerLostWarning
+
+N, M = 30, 4
+X = np.random.default_rng(0).normal(size=(N, M))
+
+
+class Faithless(LinearRegression):
+    """Ends its process, as often as there are files to delete, wherever feature 3 is."""
+
+    def __init__(self, folder: str = "") -> None:
+        super().__init__()
+        self.folder = folder
+
+    def fit(self, X: Any, y: Any) -> Any:
+        orders = sorted(Path(self.folder).iterdir())
+        if X.shape[1] == 3 and orders:
+            orders[0].unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y)
+
+
+class Hanging(LinearRegression):
+    """Never ends on three columns; one that is left behind does after a while."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        if X.shape[1] == 3:
+            time.sleep(20.0)
+        return super().fit(X, y)
+
+
+def work() -> list[Assignment]:
+    rng = np.random.default_rng(1)
+    masks = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1], [0, 1, 0, 1]], dtype=bool)
+    y = X @ np.arange(M) + rng.normal(size=N)
+    return [
+        Assignment(y, np.arange(20), np.arange(20, N), np.arange(0), masks, np.arange(4)),
+        Assignment(-y, np.arange(9, N), np.arange(9), np.arange(3), masks[:2], np.arange(2)),
+    ]
+
+
+def dispatcher(base: Any, **options: Any) -> Dispatcher:
+    return Dispatcher(GenericEngine(Learner(base)), Data(X, X, None, {}), **options)
+
+
+# -- workers that die ------------------------------------------------------------------------------
+
+
+def test_what_a_dead_process_had_to_do_is_done_again(tmp_path) -> None:
+    expected = dispatcher(LinearRegression()).predict(work())
+    for name in "ab":
+        (tmp_path / name).touch()
+    with dispatcher(Faithless(str(tmp_path)), n_jobs=2) as trained:
+        with pytest.warns(WorkerLostWarning, match="TerminatedWorkerError.*done again"):
+            found = trained.predict(work())
+        # Others are there now.
+        again = trained.predict(work())
+    assert not list(tmp_path.iterdir())
+    for one, two, three in zip(expected, found, again, strict=True):
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one, three)
+
+
+def failing(errors: list[Exception]) -> Any:
+    """A Parallel that fails in these ways, one after the other, before it does its work."""
+
+    class Failing:
+        engaged: ClassVar[list[Any]] = []
+
+        def __init__(self, **options: Any) -> None:
+            self.engaged.append(self)
+
+        def __enter__(self) -> "Failing":
+            return self
+
+        def __exit__(self, *details: object) -> None:
+            self.engaged.remove(self)
+
+        def __call__(self, calls: Any) -> Any:
+            for n, (function, args, kwargs) in enumerate(calls):
+                if n == 2 and errors:
+                    raise errors.pop(0)
+                yield function(*args, **kwargs)
+
+    return Failing
+
+
+def ask(monkeypatch: Any, errors: list[Exception], workers: Crew | None = None) -> Any:
+    kind = failing(errors)
+    monkeypatch.setattr(crew, "Parallel", kind)
+    asked: list[tuple[int, bool]] = []
+
+    def give_out(n: int, again: bool) -> Any:
+        asked.append((n, again))
+        return delayed(abs)(-n)
+
+    try:
+        with parallel_config(backend="loky", n_jobs=2):
+            answers = (workers or Crew(2, "processes")).ask(give_out, 4)
+    finally:
+        # Whoever was engaged was let go.
+        assert kind.engaged == []
+    return answers, asked
+
+
+def test_only_what_is_missing_is_given_out_again(monkeypatch) -> None:
+    with pytest.warns(WorkerLostWarning):
+        answers, asked = ask(monkeypatch, [CancelledError("gone")])
+    assert answers == [0, 1, 2, 3]
+    assert asked == [(0, False), (1, False), (2, False), (2, True), (3, True)]
+
+
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.WorkerLostWarning")
+def test_workers_that_always_die_are_given_up(monkeypatch) -> None:
+    monkeypatch.setattr(crew, "MOST_LOSSES", 0)
+    with pytest.raises(WorkerLostError, match=r"died each time .*TerminatedWorkerError: so\)\. "):
+        ask(monkeypatch, [TerminatedWorkerError("so.")])
+
+
+def test_what_a_cluster_has_tried_often_is_not_tried_again(monkeypatch) -> None:
+    class KilledWorker(Exception):  # noqa: N818
+        """As Dask has it."""
+
+    with pytest.raises(WorkerLostError, match=r"KilledWorker.*resume_from"):
+        ask(monkeypatch, [KilledWorker("four times")])
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), OSError("disk"), TimeoutError("no worker")])
+def test_other_errors_are_not_taken_for_the_death_of_a_worker(monkeypatch, error) -> None:
+    assert not lost_a_worker(error)
+    with pytest.raises(type(error), match=str(error)):
+        ask(monkeypatch, [error])
+
+
+class FarAway(LokyBackend):
+    """A backend that is none of joblib's own, so that its workers may be anywhere."""
+
+    gone: ClassVar[bool] = False
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        if self.gone:
+            raise OSError("Timed out trying to connect to tcp://there:8786")
+        return super().effective_n_jobs(n_jobs)
+
+
+def test_a_cluster_that_is_gone_is_a_clear_error(monkeypatch) -> None:
+    monkeypatch.setattr(FarAway, "gone", True)
+    with (
+        parallel_config(backend=FarAway(), n_jobs=2),
+        pytest.raises(WorkerLostError, match=r"cannot be reached \(OSError: Timed.*resume_from"),
+    ):
+        dispatcher(LinearRegression()).predict(work())
+    with parallel_config(backend=FarAway(), n_jobs=2):
+        # Who wants no workers needs no cluster.
+        dispatcher(LinearRegression(), n_jobs=1).predict(work())
+
+
+def test_a_cluster_gets_the_same_result_with_the_data_sent_where_it_is_not_known(
+    monkeypatch,
+) -> None:
+    expected = dispatcher(LinearRegression()).predict(work())
+    sent: list[bool] = []
+
+    def noting(function: Any) -> Any:
+        def call(task: Any, name: str, cargo: Any, *rest: Any) -> Any:
+            sent.append(cargo is not None)
+            return sklearns_delayed(function)(task, name, cargo, *rest)
+
+        return call
+
+    monkeypatch.setattr(dispatch, "delayed", noting)
+    monkeypatch.setattr(dispatch, "SECONDS_WORTH_SHARING", 0.0)
+    with parallel_config(backend=FarAway(), n_jobs=2), dispatcher(LinearRegression()) as trained:
+        for _ in range(3):
+            sent.clear()
+            found = trained.predict(work())
+            for one, other in zip(expected, found, strict=True):
+                np.testing.assert_array_equal(one, other)
+            # By name first, but for the first time; again with the data where that was not enough.
+            assert sent == sorted(sent)
+        assert False in sent
+        # These workers are new, and know nothing.
+        trained._crew.dismiss()
+        get_reusable_executor().shutdown(kill_workers=True)
+        sent.clear()
+        models = trained.fit(work())
+        assert sent == sorted(sent)
+        assert sent.count(False) == sent.count(True) > 0
+    assert [len(part) for part in models] == [4, 2]
+
+
+def test_workers_are_kept_during_a_context_and_renewed_after_many_bytes(monkeypatch) -> None:
+    kind = failing([])
+    monkeypatch.setattr(crew, "Parallel", kind)
+    monkeypatch.setattr(crew, "BYTES_BEFORE_RENEWAL", 100)
+    workers = Crew(2, "processes")
+    seen = []
+    with workers:
+        for n_bytes in (60, 30, 60, 60):
+            workers.ask(lambda n, again: delayed(abs)(n), 1, n_bytes)
+            seen.append(kind.engaged[0])
+    assert kind.engaged == []
+    assert seen[0] is seen[1]
+    assert seen[1] is not seen[2]
+    assert seen[2] is not seen[3]
+
+
+# -- models that hang ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("backend", "n_jobs"), [("loky", 1), ("threading", 2), ("loky", 2)], ids=str
+)
+def test_a_model_that_hangs_is_named(backend, n_jobs) -> None:
+    start = time.monotonic()
+    limit = 1.0 if n_jobs == 1 or backend == "threading" else 6.0
+    with (
+        parallel_config(backend=backend),
+        pytest.raises(BaseModelTimeoutError, match=rf"not ended after {limit:g} s") as caught,
+    ):
+        dispatcher(Hanging(), n_jobs=n_jobs, time_limit=limit).predict(work())
+    assert caught.value.features == (1, 2, 3)
+    assert caught.value.located(list("abcd"), 3).names == ("b", "c", "d")
+    assert isinstance(caught.value.located(list("abcd"), 3), BaseModelTimeoutError)
+    assert time.monotonic() - start < 18.0
+
+
+@pytest.mark.parametrize(("backend", "n_jobs"), [("loky", 1), ("threading", 2), ("loky", 2)])
+def test_a_limit_that_is_kept_changes_nothing(backend, n_jobs) -> None:
+    expected = dispatcher(LinearRegression()).predict(work())
+    with parallel_config(backend=backend):
+        found = dispatcher(LinearRegression(), n_jobs=n_jobs, time_limit=60.0).predict(work())
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert dispatcher(LinearRegression(), n_jobs=n_jobs, time_limit=60.0).predict([]) == []
+
+
+def test_models_of_a_compiled_engine_stay_together_under_a_limit() -> None:
+    sizes = []
+
+    class Counting(NeighborsEngine):
+        def predict_many(self, X_train: Any, y_train: Any, masks: Any, *rest: Any) -> Any:
+            sizes.append(len(masks))
+            return super().predict_many(X_train, y_train, masks, *rest)
+
+    engine = Counting(Learner(KNeighborsRegressor(2)))
+    Dispatcher(engine, Data(X, X, None, {}), 1, time_limit=60.0).predict(work())
+    assert sizes == [4, 2]
+
+
+def test_the_first_piece_that_is_overdue_is_named_and_nothing_else_begun() -> None:
+    leave, begun = threading.Event(), []
+
+    def task(n: int) -> tuple[int, float]:
+        begun.append(n)
+        if n in (1, 2):
+            leave.wait(30.0)
+        return n, 0.0
+
+    try:
+        with pytest.raises(TaskOverdueError) as caught:
+            on_watched_threads([(task, n) for n in range(9)], 2, 0.3)
+        assert caught.value.number == 1
+        assert sorted(begun) == [0, 1, 2]
+    finally:
+        leave.set()
+
+
+def test_whatever_a_watched_thread_raises_is_raised() -> None:
+    def leave() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        on_watched_threads([(leave,)], 1, 30.0)
+    with pytest.raises(ZeroDivisionError):
+        on_watched_threads([(divmod, 1, 1), (divmod, 1, 0), (divmod, 2, 1)], 2, 30.0)
+    assert on_watched_threads([(divmod, n, 2) for n in range(5)], 2, 30.0) == [
+        divmod(n, 2) for n in range(5)
+    ]

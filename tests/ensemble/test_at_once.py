@@ -1,0 +1,64 @@
+"""Fits that run at the same time in threads of one process do not notice each other."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.linear_model import BayesianRidge, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from randsub import PRSRegressor
+from randsub.datasets import make_friedman
+
+X, y, _ = make_friedman(n_samples=80, n_irrelevant=5, random_state=0)
+PIPELINE = make_pipeline(StandardScaler(), BayesianRidge())
+
+
+def models(n_jobs: int, *bases: Any) -> list[PRSRegressor]:
+    return [
+        PRSRegressor(
+            base,
+            n_estimators=8,
+            n_batches=3,
+            max_iter=20,
+            learning_rate=0.02,
+            n_jobs=n_jobs,
+            random_state=seed,
+        )
+        for seed, base in enumerate(bases)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("backend", "n_jobs", "bases"),
+    [
+        ("threading", 1, [KNeighborsRegressor(3), PIPELINE]),
+        ("threading", 2, [KNeighborsRegressor(3), DecisionTreeRegressor(), Ridge(), PIPELINE]),
+        ("loky", 2, [PIPELINE, PIPELINE]),
+    ],
+    ids=["one worker each", "threads", "processes"],
+)
+def test_two_fits_at_once_are_as_one_after_the_other(backend, n_jobs, bases) -> None:
+    expected = [model.fit(X, y) for model in models(1, *bases)]
+    together = threading.Barrier(len(bases))
+
+    def fit(model: PRSRegressor) -> PRSRegressor:
+        # Which backend is used is a matter of the thread.
+        with parallel_config(backend=backend):
+            together.wait(60.0)
+            return clone(model).fit(X, y)
+
+    with ThreadPoolExecutor(len(bases)) as pool:
+        found = list(pool.map(fit, models(n_jobs, *bases)))
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one.alpha_, other.alpha_)
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
+        assert one.history_.equals(other.history_)
+    assert len({model.alpha_.tobytes() for model in found}) == len(bases)
