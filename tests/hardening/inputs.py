@@ -107,7 +107,7 @@ def _texts(values: Any) -> pd.DataFrame:
 
 
 def _whole(values: Any, dtype: Any) -> Any:
-    return np.clip(np.nan_to_num(np.round(np.nan_to_num(values) * 3)), -100, 100).astype(dtype)
+    return np.round(np.clip(np.nan_to_num(values), -30.0, 30.0) * 3.0).astype(dtype)
 
 
 def _read_only(values: Any) -> Any:

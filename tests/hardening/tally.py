@@ -26,6 +26,16 @@ BUDGETS: Final = {
     "model files": 100,
     "model folders": 60,
 }
+# Of the examples of a subject, the least share that must come to this good end; else they would
+# show little but that nonsense is refused.
+LEAST_SHARE: Final = {
+    **dict.fromkeys(list(BUDGETS)[:7], ("fitted", 0.25)),
+    "tables of text": ("fitted", 0.1),
+    "tables in binary files": ("read", 0.1),
+    "checkpoints": ("resumed", 0.05),
+    "model files": ("loaded", 0.05),
+    "model folders": ("loaded", 0.05),
+}
 LONG: Final = os.environ.get("RANDSUB_HYPOTHESIS") == "long"
 FACTOR: Final = 10 if LONG else 1
 PROPERTY: Final = "hardening"
@@ -60,6 +70,13 @@ class Tally:
         """Count an example."""
         self.outcomes[outcome] += 1
         self.varied.update(varied)
+
+    def check(self) -> None:
+        """Raise where there were too few examples, or too few of them came to a good end."""
+        total = self.outcomes.total()
+        assert total >= BUDGETS[self.subject] * FACTOR
+        end, share = LEAST_SHARE[self.subject]
+        assert self.outcomes[end] >= share * total, self.outcomes
 
     def as_property(self) -> dict[str, Any]:
         """In a form that survives the way from one process to another."""

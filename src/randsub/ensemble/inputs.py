@@ -19,7 +19,7 @@ from randsub._tables import frame_kind, n_rows, numeric_columns, to_array
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines import Learner
 from randsub.ensemble.fingerprint import describe_data
-from randsub.ensemble.magnitude import check_magnitude
+from randsub.ensemble.magnitude import check_magnitude, check_weight_magnitude
 
 
 class Samples(NamedTuple):
@@ -139,7 +139,7 @@ def check_samples(
     if sample_weight is None:
         return Samples(X, y, None, np.arange(len(y)))
     weight = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
-    check_magnitude(weight, f"sample_weight{suffix}")
+    check_weight_magnitude(weight, f"sample_weight{suffix}")
     rows = np.flatnonzero(weight > 0.0)
     if not len(rows):
         raise ValueError(

@@ -12,6 +12,9 @@ from scipy.sparse import issparse
 
 # Its square leaves room for products with other numbers of this size, and for sums of very many.
 LARGEST = 1e100
+# Below this, what is left of a weight after a product with another parameter may be 0, and LIBSVM,
+# for one, never ends on a sample that is there and counts for nothing.
+LEAST_WEIGHT = 1e-300
 
 
 def check_magnitude(values: Any, what: str) -> None:
@@ -36,3 +39,15 @@ def check_magnitude(values: Any, what: str) -> None:
                 f"should be between {-LARGEST:g} and {LARGEST:g}. Use other units, or replace a "
                 "value that stands for something else."
             )
+
+
+def check_weight_magnitude(weight: Any, what: str) -> None:
+    """Raise a ValueError where a weight (n,) is too large, or so small that it might become 0."""
+    check_magnitude(weight, what)
+    positive = weight[weight > 0.0]
+    if len(positive) and positive.min() < LEAST_WEIGHT:
+        raise ValueError(
+            f"{what} holds {positive.min():g}, which is too small to compute with; positive "
+            f"weights should be at least {LEAST_WEIGHT:g}. Use 0 to leave a sample out, or "
+            "multiply all weights by the same number."
+        )
