@@ -10,7 +10,7 @@ OUT ?= demo-output
 BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 
-.PHONY: demo test test-anndata docs lint format bench paper clean help
+.PHONY: demo test harden test-anndata docs lint format bench paper clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ format: $(VENV)/.linted
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto
+
+#   make harden the hostile examples of tests/hardening, ten times as many as the tests try
+harden: $(VENV)/.tested
+	RANDSUB_HYPOTHESIS=long $(BIN)/python -m pytest -n auto tests/hardening
 
 #   make test-anndata  the tests with AnnData itself, which holds pandas back, in a place of its own
 test-anndata:

@@ -492,6 +492,19 @@ def test_a_class_without_weight_is_left_to_scikit_learn():
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("estimator", [SVR(C=0.1), SVC(C=0.1)])
+def test_bounds_that_would_vanish_are_left_to_scikit_learn(estimator, monkeypatch):
+    """With no row left in a problem, the kernels would read beyond their arrays."""
+    classes = None if isinstance(estimator, SVR) else np.unique(Y)
+    engine = KernelEngine(Learner(estimator, classes, passes_weight=True))
+    # LIBSVM itself does not end on all of these.
+    monkeypatch.setattr(GenericEngine, "predict_many", lambda *args: "left")
+    masks, seeds = np.ones((1, 3), dtype=bool), np.zeros(1, dtype=int)
+    for weight in (np.full(40, 5e-324), np.where(Y == 0, 5e-324, 1.0)):
+        assert engine.predict_many(X, Y, masks, X, seeds, weight) == "left"
+    assert len(engine.predict_many(X, Y, masks, X, seeds, np.full(40, 1e-300))) == 1
+
+
 @pytest.mark.parametrize("estimator", [SVR(), SVC()])
 def test_what_takes_too_many_steps_is_left_to_scikit_learn(estimator, monkeypatch):
     y = X[:, 0] if isinstance(estimator, SVR) else Y

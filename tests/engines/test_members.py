@@ -88,3 +88,12 @@ def test_a_failure_is_named_in_one_line() -> None:
         assert error.reason == "KeyError: 'x'"
         assert error.features == (1, 4)
     assert error.model == "Long(a=1, b=2)"
+
+
+def test_numpy_does_not_warn_of_each_subset() -> None:
+    class Degenerate:
+        def predict(self, X: Any) -> Any:
+            # Without consequence for what is predicted.
+            return np.nan_to_num(X[:, 0] / np.zeros(len(X)))
+
+    predict_one(Learner(None), Degenerate(), X + 1.0, COLUMNS)

@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from randsub._tables import n_rows, take_columns
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine, Learner
-from randsub.engines.members import failed_on, predict_one
+from randsub.engines.members import base_model_at_work, failed_on, predict_one
 
 
 class GenericEngine(Engine):
@@ -105,7 +105,8 @@ class GenericEngine(Engine):
         if learner.passes_weight and sample_weight is not None:
             params["sample_weight"] = sample_weight
         try:
-            return model.fit(take_columns(X, columns), y, **params)
+            with base_model_at_work():
+                return model.fit(take_columns(X, columns), y, **params)
         except MemoryError:
             # Not the base model's fault, and not a matter of its columns.
             raise

@@ -32,6 +32,9 @@ MOST_ROWS = 4000
 LARGEST_VALUE = 1e50
 # Squares of this size leave differences of them a precision of 1e-7.
 PRECISE = 1e4
+# A product of C and weights below this has lost digits, or is 0: then a sample, or all of a class,
+# would be missing from the problem.
+LEAST_BOUND = float(np.finfo(np.float64).tiny)
 # Problems that take more steps go to LIBSVM, which leaves out rows that have long settled.
 MOST_STEPS = 10**7
 # In place of infinity, for variances next to nothing.
@@ -153,16 +156,29 @@ class KernelEngine(CompiledEngine):
         # Where something is not as it should be, scikit-learn has the words for it.
         counted = y_train if sample_weight is None else y_train[sample_weight > 0.0]
         if self.learner.classes is None:
-            return len(counted) == 0 or not _is_moderate(y_train)
+            return (
+                len(counted) == 0
+                or not _is_moderate(y_train)
+                or self._smallest_bound(y_train, sample_weight) < LEAST_BOUND
+            )
         if self.learner.voting == "soft":
             return True
         if len(counted) < len(y_train) and len(np.unique(counted)) < len(np.unique(y_train)):
             return True
         try:
-            self._class_weight(y_train)
+            return self._smallest_bound(y_train, sample_weight) < LEAST_BOUND
         except ValueError:
             return True
-        return False
+
+    def _smallest_bound(self, y_train: Any, sample_weight: FloatArray | None) -> float:
+        """The smallest bound of a coefficient, of samples that count."""
+        smallest = float(self.learner.estimator.C)
+        if sample_weight is not None:
+            smallest *= float(sample_weight[sample_weight > 0.0].min())
+        if self.learner.classes is not None:
+            weight = self._class_weight(y_train)
+            smallest *= 1.0 if weight is None else float(weight.min())
+        return smallest
 
     def _class_weight(self, labels: Any) -> FloatArray | None:
         """Factors of C for the classes that are there, in their order; None for none."""

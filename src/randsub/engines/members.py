@@ -1,6 +1,7 @@
 """One member of an ensemble: asked for its prediction, blamed by name when it fails."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,22 @@ from randsub.engines.base import Learner
 from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 
 
+@contextmanager
+def base_model_at_work() -> Iterator[None]:
+    """Leave it to the predictions to tell of numbers that are not finite.
+
+    On many subsets numpy would say so many times, where one is degenerate, and mostly to no
+    consequence. What has one is found in :func:`predict_one`, which names the subset.
+    """
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        yield
+
+
 def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> FloatArray:
     """Prediction of one fitted model, shape (n, C), from the columns that it was trained on."""
     try:
-        part = take_columns(X, columns)
-        if learner.classes is None:
-            prediction = np.asarray(model.predict(part), dtype=float).reshape(n_rows(X), 1)
-        elif learner.voting == "soft":
-            prediction = aligned(learner, model, model.predict_proba(part))
-        else:
-            prediction = np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]
+        with base_model_at_work():
+            prediction = _asked(learner, model, take_columns(X, columns))
     except MemoryError:
         # Not the base model's fault, and not a matter of its columns.
         raise
@@ -30,6 +37,14 @@ def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> Fl
         reason = "it predicts NaN or infinite values"
         raise BaseModelError(_short_name(learner), reason, columns.tolist())
     return prediction
+
+
+def _asked(learner: Learner, model: Any, part: Table) -> FloatArray:
+    if learner.classes is None:
+        return np.asarray(model.predict(part), dtype=float).reshape(n_rows(part), 1)
+    if learner.voting == "soft":
+        return aligned(learner, model, model.predict_proba(part))
+    return np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]
 
 
 def aligned(learner: Learner, model: Any, probabilities: FloatArray) -> FloatArray:

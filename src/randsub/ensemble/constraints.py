@@ -31,7 +31,11 @@ COMMON: dict[str, list[Any]] = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
     "standardize": ["boolean"],
     "engine": [StrOptions({"auto", *parts.ENGINES}), type],
-    "n_jobs": [Integral, None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
     "task_timeout": [Interval(Real, 0, None, closed="neither"), None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],

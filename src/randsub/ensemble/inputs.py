@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from randsub._tables import frame_kind, n_rows, numeric_columns, to_array
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines import Learner
 from randsub.ensemble.fingerprint import describe_data
+from randsub.ensemble.magnitude import check_magnitude, check_weight_magnitude
 
 
 class Samples(NamedTuple):
@@ -85,7 +87,11 @@ def check_table(
         "ensure_min_samples": min_samples,
     }
     if frame_kind(X) is None:
-        return _short_indices(validate_data(model, X, reset=reset, dtype="numeric", **options))
+        # Infinite values of both signs have no sum, by which scikit-learn looks for them.
+        with np.errstate(invalid="ignore"):
+            X = validate_data(model, X, reset=reset, dtype="numeric", **options)
+        check_magnitude(X, "X")
+        return _short_indices(X)
     for n, what in ((n_rows(X), "sample(s)"), (X.shape[1], "feature(s)")):
         least = min_samples if what == "sample(s)" else 1
         if n < least:
@@ -98,7 +104,9 @@ def check_table(
     validate_data(model, header, reset=reset, skip_check_array=True)
     numeric = np.flatnonzero(numeric_columns(X))
     if len(numeric):
-        check_array(to_array(X, numeric), input_name="X", estimator=model, **options)
+        with np.errstate(invalid="ignore"):
+            numbers = check_array(to_array(X, numeric), input_name="X", estimator=model, **options)
+        check_magnitude(numbers, "X")
     return X
 
 
@@ -122,17 +130,37 @@ def check_samples(
             f"This {type(model).__name__} estimator requires y{suffix} to be passed, but the "
             "target y is None."
         )
-    y = _check_y(y, multi_output=False, y_numeric=y_numeric, estimator=model)
+    with np.errstate(invalid="ignore"):
+        y = _check_y(y, multi_output=False, y_numeric=y_numeric, estimator=model)
+    if y_numeric:
+        y = _as_numbers(y, f"y{suffix}")
+        check_magnitude(y, f"y{suffix}")
     check_consistent_length(X, y)
     if sample_weight is None:
         return Samples(X, y, None, np.arange(len(y)))
     weight = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
+    check_weight_magnitude(weight, f"sample_weight{suffix}")
     rows = np.flatnonzero(weight > 0.0)
     if not len(rows):
         raise ValueError(
             f"sample_weight{suffix} is 0 for every sample: at least one must be positive."
         )
     return Samples(X, y, weight, rows)
+
+
+def _as_numbers(y: Any, name: str) -> Any:
+    """Targets of a regression; text that spells numbers is taken for these."""
+    if y.dtype.kind in "biuf":
+        return y
+    if y.dtype.kind in "US":
+        with suppress(ValueError):
+            numbers = y.astype(np.float64)
+            if np.isfinite(numbers).all():
+                return numbers
+    raise ValueError(
+        f"{name} must hold finite numbers in regression, got values of type {y.dtype}, as "
+        f"{y[0].item()!r}. For classes use a classifier."
+    )
 
 
 def as_fitted(X: Table, kind: str | None, columns: Sequence[Any]) -> Table:

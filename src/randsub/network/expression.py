@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 
 from randsub._tables import frame_kind, numeric_columns, to_array
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.ensemble.magnitude import check_magnitude
 
 # Names in an error message before it says "and so many more".
 SHOWN = 5
@@ -97,6 +98,7 @@ def read_expression(
     values = np.ascontiguousarray(values[:, order])
     sorted_names = tuple(str(names[j]) for j in order)
     _check_finite(values, sorted_names, what)
+    check_magnitude(values, what)
     return Expression(values, sorted_names, in_file, is_named)
 
 

@@ -154,6 +154,7 @@ def test_a_name_less_first_column_holds_names_of_rows(tmp_path):
         ("t.csv", b"a,b\n1,2\n\xe9,3\n", "line 3 is not text in UTF-8"),
         ("t.csv.gz", b"a,b\n1,2\n", "named as csv (gzip), but its content is text"),
         ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 100)[:-10], "it cannot be read"),
+        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n")[:10] + b"\xff" * 20, "it cannot be read"),
         ("t.parquet", b"a,b\n1,2\n", "named as parquet, but its content is text"),
         ("t.feather", b"a,b\n1,2\n", "named as feather, but its content is text"),
         ("t.npz", b"a,b\n1,2\n", "named as npz, but its content is text"),
@@ -163,7 +164,7 @@ def test_a_name_less_first_column_holds_names_of_rows(tmp_path):
         ("t.parquet.gz", b"", "its name does not say what it holds"),
         ("t.npz", b"", "it is empty"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_files_that_are_not_what_their_names_say(tmp_path, name, content, told):
     path = tmp_path / name
@@ -182,6 +183,15 @@ def test_cut_columnar_files(tmp_path, suffix, keep):
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(TableError, match=f"cannot be read as {suffix[1:]}"):
         read_table(path)
+
+
+def test_a_columnar_file_with_damaged_notes_for_pandas(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="columnar files need pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"a": [1, 2]}).replace_schema_metadata({"pandas": "{no json"})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(TableError, match="cannot be read as parquet"):
+        read_table(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])

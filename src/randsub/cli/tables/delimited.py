@@ -7,6 +7,7 @@ that are there twice. Here all of that is an error, so rows and names are looked
 import csv
 import gzip
 import io
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -130,7 +131,7 @@ def _text(path: Path, form: Format) -> str:
             data = gzip.decompress(data)
         # With or without the mark that spreadsheets put in front.
         return data.decode("utf-8-sig")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise TableError(path, f"it cannot be read ({error})") from error
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1

@@ -59,11 +59,13 @@ def _read_columnar(path: Path, form: Format) -> pd.DataFrame:
     }
     try:
         table = readers[form.kind](str(path))
-    # A cut or damaged file may make pyarrow stumble in many ways.
+        # Asked before pandas, which cannot hold every table with a name twice.
+        check_unique(path, table.column_names)
+        frame: pd.DataFrame = table.to_pandas()
+    except TableError:
+        raise
+    # A cut or damaged file may make pyarrow stumble in many ways, also in what it notes for pandas.
     except Exception as error:
         raise TableError(path, f"it cannot be read as {form.kind} ({error})") from error
-    # Asked before pandas, which cannot hold every table with a name twice.
-    check_unique(path, table.column_names)
-    frame: pd.DataFrame = table.to_pandas()
     frame.columns = pd.Index([str(name) for name in frame.columns])
     return frame
