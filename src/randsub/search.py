@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from randsub._typing import FloatArray, Table
 from randsub.ensemble.base import BasePRS
+from randsub.ensemble.parts import revival_level
 from randsub.penalties import ExpectedSize, FusedLasso, Penalty
 
 COEFFICIENTS = (0.0, 1e-4, 1e-3, 1e-2)
@@ -213,7 +214,8 @@ def _raised(fitted: Any, model: BasePRS) -> FloatArray:
     barred = np.zeros(len(alpha), dtype=bool)
     if np.ndim(model.alpha_init) == 1:
         barred = np.asarray(model.alpha_init) == 0.0
-    return np.where(barred, 0.0, np.maximum(alpha, model.revival_level))
+    level = revival_level(model.revival_level, len(alpha))
+    return np.where(barred, 0.0, np.maximum(alpha, level))
 
 
 def _score(scorer: Any, model: Any, X: Table, y: Any, sample_weight: Any) -> float:

@@ -75,7 +75,7 @@ BAD = {
     "refresh": ["stale", None],
     "n_generations": [0, 1.5],
     "n_revivals": [-1, 0.5],
-    "revival_level": [0.0, 1.0],
+    "revival_level": [0.0, 1.0, "high", None],
     "baseline": ["best", 0],
     "self_normalize": ["yes", 2],
     "validation_fraction": [0.0, 1.0, -0.2, 5],

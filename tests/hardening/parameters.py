@@ -159,7 +159,7 @@ PRS: Mapping[str, Choice] = {
     "refresh": Choice(["fresh", "window", "coupled"], ["stale", None]),
     "n_generations": Choice([1, 2, 10], [0, 10**30, 1.5, *NO_NUMBERS]),
     "n_revivals": Choice([0, 1, 2], [50, -1, 1.5, *NO_NUMBERS]),
-    "revival_level": Choice([0.02, 0.5], [1e-320, 0.0, 1.0, 1, *NO_NUMBERS]),
+    "revival_level": Choice(["auto", 0.02, 0.5], [1e-320, 0.0, 1.0, 1, *NO_NUMBERS]),
     "baseline": Choice(["optimal", "weighted", "paper", "none", None], ["mean", 0]),
     "self_normalize": Choice([True, False], ["yes", None]),
     "n_iter_no_change": Choice([None, 1, 2], [0, 1.5, "1"]),

@@ -52,7 +52,7 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
         refresh: Literal["fresh", "window", "coupled"] = "fresh",
         n_generations: int = 10,
         n_revivals: int = 2,
-        revival_level: float = 0.02,
+        revival_level: Any = "auto",
         baseline: Literal["optimal", "weighted", "paper", "none"] | None = "weighted",
         self_normalize: bool = True,
         validation_fraction: float | None = 0.2,
@@ -223,7 +223,11 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
             feature_names=material.feature_names,
         )
         settings = training_settings(
-            self, len(train_rows), n_iter_no_change=self.n_iter_no_change, tol=self.tol
+            self,
+            len(train_rows),
+            self._distribution.n_parameters,
+            n_iter_no_change=self.n_iter_no_change,
+            tol=self.tol,
         )
         return problem, settings
 

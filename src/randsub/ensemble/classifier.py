@@ -74,8 +74,9 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         How often, at equal intervals, training starts again from the best alpha with dropped
         features raised to ``revival_level`` (not those that ``alpha_init`` puts at 0). With
         ``n_iter_no_change``, a plateau brings the next revival forward.
-    revival_level : float, default=0.02
-        Probability to which dropped features are raised.
+    revival_level : "auto" or float, default="auto"
+        Probability to which dropped features are raised. "auto" stands for 0.02, or with more than
+        10,000 features for what lets a model see about 200 of them.
     baseline : {"optimal", "weighted", "paper", "none"} or None, default="weighted"
         Variance reduction of the gradient: the baseline that is optimal for the weighted sum, the
         same with weights in place of their squares, without any, or none.
@@ -207,7 +208,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         refresh: Literal["fresh", "window", "coupled"] = "fresh",
         n_generations: int = 10,
         n_revivals: int = 2,
-        revival_level: float = 0.02,
+        revival_level: Any = "auto",
         baseline: Literal["optimal", "weighted", "paper", "none"] | None = "weighted",
         self_normalize: bool = True,
         voting: Literal["auto", "soft", "hard"] = "hard",

@@ -68,7 +68,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "refresh": [StrOptions({"fresh", "window", "coupled"})],
     "n_generations": [Interval(Integral, 1, None, closed="left")],
     "n_revivals": [Interval(Integral, 0, None, closed="left")],
-    "revival_level": [Interval(Real, 0, 1, closed="neither")],
+    "revival_level": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
     "baseline": [StrOptions({"optimal", "weighted", "paper", "none"}), None],
     "self_normalize": ["boolean"],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],

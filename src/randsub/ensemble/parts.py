@@ -43,6 +43,7 @@ OPTIMIZERS: Mapping[str, Callable[[float], Optimizer]] = {
 }
 # With thousands of features, models that see five percent of them cost more and tell less.
 LARGEST_FIRST_SUBSET = 200
+REVIVAL_LEVEL = 0.02
 # In the order in which they are tried; the last one takes anything.
 ENGINES: Mapping[str, type[Engine]] = {
     "neighbors": NeighborsEngine,
@@ -128,6 +129,13 @@ def initial_theta(
             "is never or always drawn shows no contrast to learn from."
         )
     return theta[np.newaxis]
+
+
+def revival_level(level: Any, n_parameters: int) -> float:
+    """Where dropped features are raised to: no subset need be larger then than the first ones."""
+    if isinstance(level, str):
+        return min(REVIVAL_LEVEL, LARGEST_FIRST_SUBSET / n_parameters)
+    return float(level)
 
 
 def probabilities(alpha_init: Any, n_parameters: int) -> FloatArray:

@@ -67,8 +67,9 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         How often, at equal intervals, training starts again from the best alpha with dropped
         features raised to ``revival_level`` (not those that ``alpha_init`` puts at 0). With
         ``n_iter_no_change``, a plateau brings the next revival forward.
-    revival_level : float, default=0.02
-        Probability to which dropped features are raised.
+    revival_level : "auto" or float, default="auto"
+        Probability to which dropped features are raised. "auto" stands for 0.02, or with more than
+        10,000 features for what lets a model see about 200 of them.
     baseline : {"optimal", "weighted", "paper", "none"} or None, default="weighted"
         Variance reduction of the gradient: the baseline that is optimal for the weighted sum, the
         same with weights in place of their squares, without any, or none.

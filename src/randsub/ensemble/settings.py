@@ -3,10 +3,11 @@
 from numbers import Integral
 from typing import Any
 
+from randsub.ensemble.parts import revival_level
 from randsub.training import Settings
 
 
-def training_settings(model: Any, n_train: int, **further: Any) -> Settings:
+def training_settings(model: Any, n_train: int, n_parameters: int, **further: Any) -> Settings:
     """The settings that a model's parameters ask for.
 
     Parameters
@@ -15,6 +16,8 @@ def training_settings(model: Any, n_train: int, **further: Any) -> Settings:
         With the optimisation parameters of :class:`randsub.PRSRegressor`.
     n_train : int
         Number of rows that are dealt into batches.
+    n_parameters : int
+        Number of features, or of groups of them.
     **further
         Settings that not every model has.
     """
@@ -30,7 +33,7 @@ def training_settings(model: Any, n_train: int, **further: Any) -> Settings:
         refresh=model.refresh,
         n_generations=model.n_generations,
         n_revivals=model.n_revivals,
-        revival_level=model.revival_level,
+        revival_level=revival_level(model.revival_level, n_parameters),
         max_iter=model.max_iter,
         **further,
     )

@@ -115,8 +115,8 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
     n_revivals : int, default=2
         How often, at equal intervals, training starts again from the best alpha with dropped links
         raised to ``revival_level``.
-    revival_level : float, default=0.02
-        Probability to which dropped links are raised.
+    revival_level : "auto" or float, default="auto"
+        Probability to which dropped links are raised; see :class:`randsub.PRSRegressor`.
     baseline : {"optimal", "weighted", "paper", "none"} or None, default="weighted"
         Variance reduction of the gradient; see :class:`randsub.PRSRegressor`.
     self_normalize : bool, default=True
@@ -247,7 +247,7 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         refresh: Literal["fresh", "window", "coupled"] = "fresh",
         n_generations: int = 10,
         n_revivals: int = 2,
-        revival_level: float = 0.02,
+        revival_level: Any = "auto",
         baseline: Literal["optimal", "weighted", "paper", "none"] | None = "weighted",
         self_normalize: bool = True,
         validation_fraction: float | None = 0.1,
@@ -398,7 +398,8 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         self, base: Any, prepared: Prepared, logbook: Logbook, rng: np.random.Generator
     ) -> tuple[Case, IntArray]:
         """Where the concrete parts meet; and the targets that have a candidate regulator."""
-        panel, settings = prepared.panel, training_settings(self, len(prepared.train_rows))
+        panel = prepared.panel
+        settings = training_settings(self, len(prepared.train_rows), len(panel.regulators))
         allowed = panel.allowed
         # A gene whose only candidate is itself has nothing to learn.
         trained: IntArray = np.flatnonzero(allowed.any(axis=1))
