@@ -10,7 +10,7 @@ OUT ?= demo-output
 BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 
-.PHONY: demo test harden test-anndata docs lint format bench paper clean help
+.PHONY: demo test harden test-anndata test-ray docs lint format bench paper clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -65,6 +65,13 @@ test-anndata:
 	.venv-anndata/bin/python -m pip install --quiet --editable ".[anndata]" --group test
 	.venv-anndata/bin/python -m pytest tests/network -k "annotated or anndata"
 
+#   make test-ray  the tests with Ray, which is large, in a place of its own
+test-ray:
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-ray/bin/python -m pip install --quiet --editable ".[ray]" --group test
+	.venv-ray/bin/python -m pytest tests/ensemble/test_clusters.py -k ray
+
 #   make docs   the documentation, into docs/_build/html; a warning is an error
 docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx -b html -E -W --keep-going -n docs docs/_build/html
@@ -85,4 +92,4 @@ paper: $(VENV)/.installed
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) .venv-anndata $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-anndata .venv-ray $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
