@@ -464,6 +464,16 @@ def test_numbers_that_overflow_are_left_to_scikit_learn():
     assert np.isfinite(found).all()
 
 
+def test_members_of_equal_rows_answer_for_themselves():
+    """Variances of 0 have no logarithm: numpy would say so for each member."""
+    equal = np.ones((40, 6))
+    engine = MomentsEngine(Learner(GaussianNB(), np.unique(Y)))
+    model = GaussianNB().fit(equal, Y)
+    assert (model.var_ == 0.0).all()
+    assert engine.ask(model, equal) is None
+    assert engine.ask(GaussianNB().fit(X, Y), X) is not None
+
+
 def test_classes_taken_for_numbers_and_numbers_for_classes():
     masks = np.eye(6, dtype=bool)[:2]
     learner = Learner(GaussianNB())

@@ -173,7 +173,6 @@ CONTAINERS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
         "a generator": lambda v: (row for row in v),
         "a mapping": lambda v: {"a": v},
         "masked": lambda v: np.ma.masked_array(v, v > 0),
-        "matrix": lambda v: np.asmatrix(v),
         "pandas of truth values": lambda v: _frame(v > 0),
         "pandas of categories": _categories,
         "pandas with text": _texts,

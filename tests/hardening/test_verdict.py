@@ -98,7 +98,7 @@ def test_too_few_examples_are_noticed() -> None:
     for _ in range(BUDGETS["PRSNetwork"] * FACTOR):
         tally.add("fitted")
     tally.check()
-    for _ in range(4 * BUDGETS["PRSNetwork"] * FACTOR):
+    for _ in range(9 * BUDGETS["PRSNetwork"] * FACTOR):
         tally.add("refused")
     with pytest.raises(AssertionError, match="refused"):
         tally.check()

@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from randsub._tables import frame_kind
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.compiled import CompiledEngine, is_dense_numeric, lines, sparse_rows
-from randsub.engines.members import aligned
+from randsub.engines.members import aligned, base_model_at_work
 from randsub.engines.moments.classes import DiscriminantFamily, NaiveBayesFamily
 from randsub.engines.moments.family import Batch, Family
 from randsub.engines.moments.linear import LeastSquaresFamily, RidgeFamily
@@ -64,7 +64,11 @@ class MomentsEngine(CompiledEngine):
         learner = self.learner
         if type(model) is not type(learner.estimator) or not is_dense_numeric(X):
             return None
-        prediction = FAMILIES[type(model)].ask(model, lines(X).T)
+        with base_model_at_work():
+            prediction = FAMILIES[type(model)].ask(model, lines(X).T)
+        if not np.isfinite(prediction).all():
+            # Degenerate moments, as of equal rows: let the model itself say what comes of them.
+            return None
         return prediction if learner.classes is None else aligned(learner, model, prediction)
 
     def _predict(
