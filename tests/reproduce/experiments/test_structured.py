@@ -115,6 +115,18 @@ def test_the_penalty_of_images_is_that_of_the_search(loaders, tmp_path):
         np.testing.assert_array_equal(np.ravel(alpha), record.row["alpha"])
 
 
+def test_base_models_come_in_one_order_whatever_penalty_is_theirs():
+    rows = [
+        {"base": base, "sparsity": lam, "smoothness": 0.0, "validation_loss": loss}
+        for lam, losses in ((0.0, (3.0, 1.0, 3.0)), (0.1, (1.0, 2.0, 2.0)), (0.2, (2.0, 3.0, 1.0)))
+        for base, loss in zip(("tree", "knn", "svm"), losses, strict=True)
+    ]
+    common = {"method": "prs", "setting": "defaults", "replicate": 0, "n_train": 9, "noise": 0.0}
+    chosen = mnist.chosen_rows(pd.DataFrame(rows).assign(**common))
+    assert chosen["base"].tolist() == ["tree", "knn", "svm"] * 2
+    assert chosen["sparsity"].tolist() == [0.0, 0.0, 0.0, 0.1, 0.0, 0.2]
+
+
 def test_vectors_survive_the_way_to_disk_and_back(tmp_path):
     """Rows without one, too, and a vector of one number, which csv writes as an empty line."""
     cells = EXPERIMENTS["simulated"].cells(replace(EXPERIMENTS["simulated"].full, replicates=1))[:3]

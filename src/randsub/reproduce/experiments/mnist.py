@@ -229,7 +229,8 @@ def chosen_rows(results: pd.DataFrame) -> pd.DataFrame:
         plain_rows = (prs[list(COEFFICIENTS)] == 0.0).all(axis=1)
         parts += [
             prs[plain_rows].assign(setting=NO_PENALTY),
-            prs.loc[sorted(best)].assign(setting=CHOSEN),
+            # In the order of the rows above, whichever pair was best.
+            prs.loc[list(best)].assign(setting=CHOSEN),
         ]
     return pd.concat(parts, ignore_index=True)
 
