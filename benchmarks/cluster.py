@@ -5,6 +5,9 @@ process; counts the bytes of a refresh for different numbers of tasks; kills a w
 fit; kills the scheduler, and goes on from the checkpoint.
 
     python benchmarks/cluster.py [--skip ray]
+
+The exit code is 1 where a result differs, where a worker was not killed twice, or where the death
+of the scheduler was no clear error within a minute.
 """
 
 import argparse
@@ -72,22 +75,29 @@ def timed(base: Any, X: Any, y: Any, **options: Any) -> tuple[Any, float]:
     return model, time.perf_counter() - begin
 
 
-def verdict(found: Any, expected: Any, X: Any) -> str:
+def is_same(found: Any, expected: Any, X: Any) -> bool:
     same = np.array_equal(found.alpha_, expected.alpha_)
-    same = same and np.array_equal(found.predict(X), expected.predict(X))
+    return same and np.array_equal(found.predict(X), expected.predict(X))
+
+
+def told(same: bool) -> str:
     return "bit-identical" if same else "DIFFERENT"
 
 
-def compare(where: str, X: Any, y: Any) -> None:
+def compare(where: str, X: Any, y: Any) -> bool:
+    good = True
     for name, base in BASES.items():
         far, seconds = timed(base, X, y)
         near, alone = timed(base, X, y, n_jobs=1)
+        same = is_same(far, near, X)
+        good = good and same
         refreshes = int(near.history_["refreshed"].sum())
         print(
-            f"{where}, {name}: alpha and predictions {verdict(far, near, X)}; {refreshes} "
+            f"{where}, {name}: alpha and predictions {told(same)}; {refreshes} "
             f"refreshes, {seconds:.1f} s ({alone:.1f} s in one process)",
             flush=True,
         )
+    return good
 
 
 @contextmanager
@@ -145,7 +155,7 @@ def count_bytes(client: Any) -> None:
         )
 
 
-def kill_workers(client: Any, X: Any, y: Any) -> None:
+def kill_workers(client: Any, X: Any, y: Any) -> bool:
     near, alone = timed(Slow(), X, y, n_jobs=1)
     over, killed = threading.Event(), []
 
@@ -163,14 +173,16 @@ def kill_workers(client: Any, X: Any, y: Any) -> None:
         far, seconds = timed(Slow(), X, y)
     over.set()
     killer.join()
+    same = is_same(far, near, X)
     print(
-        f"Dask, {len(killed)} workers killed during the fit: {verdict(far, near, X)}; "
+        f"Dask, {len(killed)} workers killed during the fit: {told(same)}; "
         f"{seconds:.1f} s ({alone:.1f} s in one process)",
         flush=True,
     )
+    return same and len(killed) == 2
 
 
-def kill_scheduler(X: Any, y: Any, folder: Path) -> None:
+def kill_scheduler(X: Any, y: Any, folder: Path) -> bool:
     from distributed import Client
 
     path = folder / "run.ckpt"
@@ -190,6 +202,7 @@ def kill_scheduler(X: Any, y: Any, folder: Path) -> None:
         process.kill()
         killed.append(time.perf_counter())
 
+    seconds = np.inf
     model = PRSRegressor(Slow(), **SETTINGS).set_callbacks(Checkpoint(path, every=1))
     with Client(process.stdout.readline().strip()) as client:
         threading.Thread(target=kill).start()
@@ -201,14 +214,17 @@ def kill_scheduler(X: Any, y: Any, folder: Path) -> None:
             print(f"Dask, scheduler killed: after {seconds:.0f} s {error}", flush=True)
     process.wait()
     resumed = PRSRegressor(Slow(), **SETTINGS, n_jobs=1).fit(X, y, resume_from=path)
-    print(f"  resumed without a cluster: {verdict(resumed, near, X)}", flush=True)
+    same = is_same(resumed, near, X)
+    print(f"  resumed without a cluster: {told(same)}", flush=True)
+    return same and seconds < 60.0
 
 
-def main() -> None:
+def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--skip", nargs="*", default=[], choices=["dask", "ray"])
     skipped = arguments.parse_args().skip
     X, y, _ = make_friedman(n_samples=200, n_irrelevant=15, random_state=0)
+    good = []
     if "dask" not in skipped:
         from distributed import Client, LocalCluster
 
@@ -217,11 +233,11 @@ def main() -> None:
             Client(cluster) as client,
             parallel_config(backend="dask"),
         ):
-            compare("Dask", X, y)
+            good.append(compare("Dask", X, y))
             count_bytes(client)
-            kill_workers(client, X, y)
+            good.append(kill_workers(client, X, y))
         with tempfile.TemporaryDirectory() as folder:
-            kill_scheduler(X, y, Path(folder))
+            good.append(kill_scheduler(X, y, Path(folder)))
     if "ray" not in skipped and importlib.util.find_spec("ray") is not None:
         import ray
         from ray.util.joblib import register_ray
@@ -229,9 +245,10 @@ def main() -> None:
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         register_ray()
         with parallel_config(backend="ray", n_jobs=-1):
-            compare("Ray", X, y)
+            good.append(compare("Ray", X, y))
         ray.shutdown()
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +60,27 @@ class Moody(LinearRegression):
         return np.full_like(answer, np.nan) if self.angry_ and self.mood == "NaN" else answer
 
 
+class Clingy(LinearRegression):
+    """Holds, once it is fitted, something that cannot leave its process."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        self.lock_ = threading.Lock()
+        return super().fit(X, y)
+
+
+class Homebody(LinearRegression):
+    """Is not to be fitted in the process that is named."""
+
+    def __init__(self, home: int = 0) -> None:
+        super().__init__()
+        self.home = home
+
+    def fit(self, X: Any, y: Any) -> Any:
+        if os.getpid() == self.home:
+            raise ValueError("fitted at home")
+        return super().fit(X, y)
+
+
 # Runs until it is killed. Killing it is the end of the scheduler, and by itself of the workers.
 _SCHEDULER = """
 import time
@@ -72,13 +94,13 @@ if __name__ == "__main__":
 
 
 @contextmanager
-def dask_cluster() -> Iterator[Any]:
-    """A client of two worker processes of one thread, which are replaced when they die."""
+def dask_cluster(n_workers: int = 2) -> Iterator[Any]:
+    """A client of worker processes of one thread, which are replaced when they die."""
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):

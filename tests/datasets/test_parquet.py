@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from decimal import Decimal
 from unittest import mock
@@ -126,10 +127,15 @@ def unpacked(monkeypatch):
 
     def counting(files, folder, names, *rest):
         calls.append(list(names))
-        unpack(files, folder, names, *rest)
+        return unpack(files, folder, names, *rest)
 
     monkeypatch.setattr(parquet, "_unpack", counting)
     return calls
+
+
+def kinds_in(cache):
+    """What is in a cache, without what tells its arrays from those of other tables."""
+    return sorted(re.sub(r"-[0-9a-f]{16}\.npy$", "", name) for name in os.listdir(cache))
 
 
 def test_files_are_unpacked_once(folder, tmp_path, unpacked):
@@ -140,7 +146,7 @@ def test_files_are_unpacked_once(folder, tmp_path, unpacked):
     np.testing.assert_array_equal(again.X, first.X)
     assert again.y.tolist() == first.y.tolist()
     assert again.feature_names == first.feature_names
-    assert sorted(os.listdir(cache)) == ["X.npy", "table.json", "y.npy"]
+    assert kinds_in(cache) == ["X", "table.json", "y"]
 
 
 def test_what_changes_is_unpacked_again(folder, tmp_path, unpacked):
@@ -156,6 +162,7 @@ def test_what_changes_is_unpacked_again(folder, tmp_path, unpacked):
     assert len(unpacked) == 6
     assert changed.X[2:, 0].tolist() == [7.0] * 3
     assert len(longer.X) == 6
+    assert kinds_in(cache) == ["X", "table.json", "y"]
     # What was opened before is what it was.
     np.testing.assert_array_equal(kept.X, X.astype(np.float32))
 
@@ -176,15 +183,16 @@ def test_a_damaged_cache_is_written_anew(folder, tmp_path, unpacked, damage):
     assert json.loads((cache / "table.json").read_text())["columns"] == ["age", "dose", "smoker"]
 
 
-@pytest.mark.parametrize("name", ["X.npy", "y.npy"])
+@pytest.mark.parametrize("letter", ["X", "y"])
 @pytest.mark.parametrize("keep", [0, 50, -1], ids=["nothing", "a bit", "gone"])
-def test_arrays_that_were_cut_are_written_anew(folder, tmp_path, unpacked, name, keep):
+def test_arrays_that_were_cut_are_written_anew(folder, tmp_path, unpacked, letter, keep):
     cache = tmp_path / "cache"
     open_parquet(folder, "outcome", cache=cache)
+    [path] = cache.glob(f"{letter}-*.npy")
     if keep < 0:
-        (cache / name).unlink()
+        path.unlink()
     else:
-        (cache / name).write_bytes((cache / name).read_bytes()[:keep])
+        path.write_bytes(path.read_bytes()[:keep])
     table = open_parquet(folder, "outcome", cache=cache)
     assert len(unpacked) == 2
     np.testing.assert_array_equal(table.X, X.astype(np.float32))
@@ -202,9 +210,48 @@ def test_a_failure_on_the_way_leaves_no_table(folder, tmp_path, monkeypatch):
         patch.setattr(parquet, "_fill", fails)
         with pytest.raises(OSError, match="No space"):
             open_parquet(folder, "outcome", cache=cache, columns=["age"])
-    assert sorted(os.listdir(cache)) == ["X.npy", "table.json", "y.npy"]
+    assert kinds_in(cache) == ["X", "table.json", "y"]
     table = open_parquet(folder, "outcome", cache=cache)
     np.testing.assert_array_equal(table.X, X.astype(np.float32))
+
+
+def test_targets_of_another_length_are_written_anew(folder, tmp_path, unpacked):
+    cache = tmp_path / "cache"
+    open_parquet(folder, "age", cache=cache, columns=["dose"])
+    [path] = cache.glob("y-*.npy")
+    np.save(path, np.arange(2))
+    assert len(open_parquet(folder, "age", cache=cache, columns=["dose"]).y) == len(FRAME)
+    assert len(unpacked) == 2
+
+
+def test_tables_that_are_unpacked_at_once_are_not_mixed_up(folder, tmp_path, monkeypatch):
+    """Another one is written in the middle: between the arrays of the first and its table.json."""
+    cache, unpack = tmp_path / "cache", parquet._unpack
+    others = []
+
+    def interrupted(*args):
+        arrays = unpack(*args)
+        monkeypatch.setattr(parquet, "_unpack", unpack)
+        others.append(open_parquet(folder, "age", cache=cache, columns=["smoker"]))
+        return arrays
+
+    monkeypatch.setattr(parquet, "_unpack", interrupted)
+    table = open_parquet(folder, "smoker", cache=cache, columns=["age"])
+    for found in (table, open_parquet(folder, "smoker", cache=cache, columns=["age"])):
+        np.testing.assert_array_equal(found.X[:, 0], FRAME["age"].astype(np.float32))
+        np.testing.assert_array_equal(found.y, FRAME["smoker"])
+    np.testing.assert_array_equal(others[0].X[:, 0], FRAME["smoker"].astype(np.float32))
+    np.testing.assert_array_equal(others[0].y, FRAME["age"])
+
+
+def test_nothing_but_arrays_is_deleted(folder, tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (tmp_path / "mine").touch()
+    (cache / "table.json").write_text('{"arrays": ["../mine", "table.json", 3]}')
+    open_parquet(folder, "outcome", cache=cache)
+    assert (tmp_path / "mine").exists()
+    assert kinds_in(cache) == ["X", "table.json", "y"]
 
 
 # -- what cannot be opened -----------------------------------------------------------------------
@@ -245,6 +292,20 @@ def test_columns_that_cannot_be_had(folder, tmp_path, options, message):
 def test_a_file_without_one_of_the_columns(folder, tmp_path):
     FRAME[["age", "dose", "outcome"]].to_parquet(folder / "z.parquet")
     with pytest.raises(ValueError, match=r"z\.parquet has 0 columns named 'smoker'"):
+        open_parquet(folder, "outcome", cache=tmp_path / "cache")
+
+
+def test_a_file_with_one_column_more(folder, tmp_path):
+    FRAME.assign(height=1.0).to_parquet(folder / "z.parquet")
+    with pytest.raises(ValueError, match=r"z\.parquet has columns that .* not have: \['height'\]"):
+        open_parquet(folder, "outcome", cache=tmp_path / "cache")
+    table = open_parquet(folder, "outcome", cache=tmp_path / "cache", columns=["age"])
+    assert len(table.X) == 2 * len(FRAME)
+
+
+def test_targets_of_text_and_of_numbers(folder, tmp_path):
+    FRAME.assign(outcome=1).to_parquet(folder / "z.parquet")
+    with pytest.raises(ValueError, match="text in some of the files and numbers in others"):
         open_parquet(folder, "outcome", cache=tmp_path / "cache")
 
 

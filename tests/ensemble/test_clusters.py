@@ -1,5 +1,6 @@
 """Fits on a cluster of two worker processes: the same result, whatever happens to the workers."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -10,11 +11,14 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.linear_model import BayesianRidge, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clusters import (
+    Clingy,
+    Homebody,
     Moody,
     Sluggish,
     cluster_warnings,
@@ -194,6 +198,34 @@ def test_models_that_fail_are_named(mood, dask) -> None:
         model.fit(shifted, y)
     assert 4 in caught.value.features
     assert caught.value.epoch == 0
+
+
+def test_models_that_cannot_be_sent_back_are_named(dask) -> None:
+    masks = np.eye(4, X.shape[1], dtype=bool)
+    work = [Assignment(y, np.arange(60), np.arange(0), np.arange(0), masks, np.arange(4))]
+    data = Data(X, X, None, {})
+    [models] = Dispatcher(GenericEngine(Learner(Homebody(os.getpid()))), data).fit(work)
+    assert [model.n_features_in_ for model in models] == [1, 1, 1, 1]
+    # At once: Dask would wait for ever for what it cannot send.
+    with pytest.raises(BaseModelError, match=r"sent back .*cannot pickle") as caught:
+        Dispatcher(GenericEngine(Learner(Clingy())), data).fit(work)
+    assert caught.value.features in [(0,), (1,), (2,), (3,)]
+
+
+@needs_dask
+def test_a_cluster_of_one_worker_does_the_work_itself() -> None:
+    masks = np.eye(4, X.shape[1], dtype=bool)
+    work = [Assignment(y, np.arange(60), np.arange(9), np.arange(0), masks, np.arange(4))]
+    data = Data(X, X, None, {})
+    [expected] = Dispatcher(GenericEngine(Learner(Homebody())), data, n_jobs=1).predict(work)
+    with dask_cluster(n_workers=1) as client, parallel_config(backend="dask", client=client):
+        # What may be the end of a worker must not be the end of this process.
+        away = Dispatcher(GenericEngine(Learner(Homebody(os.getpid()))), data)
+        np.testing.assert_array_equal(away.predict(work)[0], expected)
+        # Work of a task that the only worker is busy with.
+        model = PRSRegressor(Sluggish(), **{**SETTINGS, "max_iter": 2})
+        search = GridSearchCV(model, {"n_batches": [2, 3]}, cv=2, error_score="raise").fit(X, y)
+    assert np.isfinite(search.best_score_)
 
 
 @needs_dask

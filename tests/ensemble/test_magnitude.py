@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor, RandomSubspaceRegressor
 from randsub.ensemble.magnitude import LARGEST, check_magnitude
@@ -32,13 +33,31 @@ def test_what_is_too_large_is_named(made, number):
     "values",
     [
         *(np.array([LARGEST, -LARGEST]), np.array([np.nan, 1.0]), np.array([np.nan])),
-        *(np.array([3e38], dtype=np.float32), np.array([2**62]), np.empty((0, 2))),
+        *(np.array([-1.7e38], dtype=np.float32), np.array([2**62]), np.empty((0, 2))),
         *(np.array(["1e300"]), np.array([True]), sparse.csr_array((2, 2))),
     ],
     ids=range(9),
 )
 def test_what_is_not_too_large_passes(values):
     check_magnitude(values, "X")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "most", "too_large"), [("float32", 1.7e38, 1.8e38), ("float16", 32700.0, -33000.0)]
+)
+def test_narrow_types_hold_the_differences_of_what_passes(tmp_path, dtype, most, too_large):
+    narrow = np.where(X > 0.0, most, -most).astype(dtype)
+    np.save(tmp_path / "X.npy", narrow)
+    tables = [narrow, np.load(tmp_path / "X.npy", mmap_mode="r")]
+    if dtype == "float32":
+        tables.append(pd.DataFrame(narrow))
+    for table in tables:
+        for base in (Ridge(), KNeighborsRegressor(3)):
+            model = PRSRegressor(base, max_iter=3, **SMALL).fit(table, Y)
+            assert np.isfinite(model.alpha_).all()
+            assert np.isfinite(model.predict(table)).all()
+    with pytest.raises(ValueError, match=f"too large to compute with in {dtype}; .* Use float64"):
+        PRSRegressor(Ridge(), max_iter=3, **SMALL).fit(with_one(narrow, too_large), Y)
 
 
 @pytest.mark.parametrize(

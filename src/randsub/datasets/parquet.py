@@ -5,12 +5,15 @@ these: it is packed, column by column. So the columns are unpacked once, a porti
 time, into a plain array on disk, and that is mapped into memory.
 """
 
+import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +24,9 @@ from randsub.datasets.parameters import FOLDER, Folder, validated
 from randsub.exceptions import DatasetFormatError, DatasetNotFoundError
 
 # Raised whenever files of an earlier version must not be used any more.
-FORMAT: Final = 1
+FORMAT: Final = 2
+# Names of its files that hold arrays.
+_ARRAY: Final = re.compile(r"[Xy]-[0-9a-f]{16}\.npy")
 # Numbers that are unpacked at a time.
 PORTION: Final = 2**22
 
@@ -66,7 +71,8 @@ def open_parquet(
     The first call unpacks the files into the folder ``cache``, which takes 4 bytes of disk for each
     number (8 with float64) and the memory of one portion of rows. Later calls open what is there,
     as long as the files have not changed and the same columns are asked for; else it is written
-    again.
+    again, and the former table is deleted: give each table that you use at the same time a folder
+    of its own.
 
     Parameters
     ----------
@@ -122,10 +128,14 @@ def open_parquet(
     table = _known_table(folder, request)
     if table is None:
         names = _columns_of(files, home, asked, target)
-        _unpack(files, folder, names, target, np.dtype(dtype))
-        content = {**request, "columns": names}
+        former = _arrays_of(folder)
+        arrays = _unpack(files, folder, names, target, np.dtype(dtype), _mark(request))
+        table = _open_table(folder, arrays, names, target)
+        content = {**request, "columns": names, "arrays": arrays}
         write_atomically(folder / "table.json", json.dumps(content).encode())
-        table = _open_table(folder, names, target)
+        for name in set(former) - set(arrays):
+            with suppress(OSError):
+                (folder / name).unlink()
     return table
 
 
@@ -174,24 +184,48 @@ def _fingerprint(path: Path, home: Path) -> list[Any]:
     return [path.relative_to(home).as_posix(), facts.st_size, facts.st_mtime_ns]
 
 
+def _mark(request: dict[str, Any]) -> str:
+    """What the arrays of a table have in their names.
+
+    Those of other columns or of changed files have other names. So processes that unpack different
+    tables into one folder at once cannot mix them up, and one that opens a file by its name, as
+    joblib's workers do, finds the array that is meant, or none.
+    """
+    return hashlib.sha256(json.dumps(request).encode()).hexdigest()[:16]
+
+
 def _known_table(folder: Path, request: dict[str, Any]) -> MappedTable | None:
     """What the folder holds, if it is what is asked for and whole."""
     try:
         content = json.loads((folder / "table.json").read_bytes())
         if any(content[key] != value for key, value in request.items()):
             return None
-        return _open_table(folder, content["columns"], request["target"])
+        return _open_table(folder, content["arrays"], content["columns"], request["target"])
     # A cut or foreign file may make numpy stumble in several ways.
     except (OSError, ValueError, TypeError, LookupError, EOFError):
         return None
 
 
-def _open_table(folder: Path, names: Sequence[str], target: str | None) -> MappedTable:
-    X = np.load(folder / "X.npy", mmap_mode="r")
+def _arrays_of(folder: Path) -> list[str]:
+    """Files of the table that the folder holds, as far as it says."""
+    try:
+        names = json.loads((folder / "table.json").read_bytes())["arrays"]
+        # Whatever it says, nothing else is deleted.
+        return [n for n in names if _ARRAY.fullmatch(n)]
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        return []
+
+
+def _open_table(
+    folder: Path, arrays: Sequence[str], names: Sequence[str], target: str | None
+) -> MappedTable:
+    X = np.load(folder / arrays[0], mmap_mode="r")
     y = None
     if target is not None:
-        with (folder / "y.npy").open("rb") as file:
+        with (folder / arrays[1]).open("rb") as file:
             y = np.load(file, allow_pickle=False)
+    if X.shape != (len(X if y is None else y), len(names)):
+        raise ValueError(f"{folder} holds arrays that do not belong together.")
     return MappedTable(X, y, tuple(names))
 
 
@@ -225,6 +259,13 @@ def _columns_of(
             schema = file.schema_arrow
             if names is None:
                 names = [name for name in _data_columns(schema) if name != target]
+            elif asked is None:
+                more = [name for name in _data_columns(schema) if name not in {*names, target}]
+                if more:
+                    raise ValueError(
+                        f"{path} has columns that {files[0]} does not have: {more[:10]}. Name the "
+                        "columns that you want."
+                    )
             for name in names if target is None else [*names, target]:
                 if schema.names.count(name) != 1:
                     raise ValueError(
@@ -268,8 +309,9 @@ def _unpack(
     names: Sequence[str],
     target: str | None,
     dtype: np.dtype[Any],
-) -> None:
-    """Write X.npy and y.npy; what an earlier call has left there is no table until then."""
+    mark: str,
+) -> list[str]:
+    """Write the arrays of X and y, and return the names of the files."""
     n_rows = 0
     for path in files:
         with _opened(path) as file:
@@ -277,28 +319,41 @@ def _unpack(
     if not n_rows:
         raise ValueError(f"{files[0].parent} has no rows.")
     folder.mkdir(parents=True, exist_ok=True)
-    drafts = {name: folder / f".{name}.{os.getpid()}.part" for name in ("X.npy", "y.npy")}
+    arrays = [f"{letter}-{mark}.npy" for letter in ("X" if target is None else "Xy")]
+    # Others, threads of this process among them, may write the same at the same time.
+    drafts = [folder / f".{name}.{uuid4().hex}.part" for name in arrays]
     try:
-        X = np.lib.format.open_memmap(drafts["X.npy"], "w+", dtype, (n_rows, len(names)))
+        X = np.lib.format.open_memmap(drafts[0], "w+", dtype, (n_rows, len(names)))
         targets, start = [], 0
         for path, batch in _batches(files, names, target):
             _fill(path, X[start : start + batch.num_rows], batch, names)
             start += batch.num_rows
             if target is not None:
                 targets.append(_target(path, batch.column(target)))
+        if start != n_rows:
+            raise ValueError(f"{files[0].parent} was changed while it was read.")
         X.flush()
         del X
         if target is not None:
-            with drafts["y.npy"].open("wb") as file:
-                np.save(file, np.concatenate(targets), allow_pickle=False)
-        (folder / "table.json").unlink(missing_ok=True)
-        for name, draft in drafts.items():
-            if draft.exists():
-                os.replace(draft, folder / name)
+            with drafts[1].open("wb") as file:
+                np.save(file, _joined(targets), allow_pickle=False)
+        for name, draft in zip(arrays, drafts, strict=True):
+            os.replace(draft, folder / name)
     finally:
-        for draft in drafts.values():
+        for draft in drafts:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
+    return arrays
+
+
+def _joined(targets: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The target of all files; numbers would become text beside text."""
+    if len({part.dtype.kind == "U" for part in targets}) > 1:
+        raise ValueError(
+            "The target holds text in some of the files and numbers in others; write them anew "
+            "with one type."
+        )
+    return np.concatenate(targets)
 
 
 def _batches(

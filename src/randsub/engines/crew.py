@@ -1,5 +1,6 @@
 """The workers that joblib's configuration names: kept during a fit, replaced when they die."""
 
+import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal, Self, TypeAlias
@@ -15,7 +16,7 @@ from joblib.parallel import (
 from sklearn.utils.parallel import Parallel
 
 from randsub.engines.threads import TaskOverdueError
-from randsub.engines.watch import StalledError, Watch
+from randsub.engines.watch import StalledError, Watch, dask_client
 from randsub.exceptions import WorkerLostError, WorkerLostWarning
 
 Preference: TypeAlias = Literal["threads", "processes"]
@@ -26,6 +27,9 @@ MOST_LOSSES = 3
 # Backends may keep what they have sent for as long as they have the same workers: these are let go
 # after so many bytes, and engaged again.
 BYTES_BEFORE_RENEWAL = 2**28
+# A Dask cluster counts as at least so many workers. With one that is left joblib would do the work
+# in the calling process: what has just been the end of a worker would be the end of the fit.
+LEAST_FAR = 2
 # The backends of this machine. Others extend these classes, so types are compared as they are.
 _LOCAL: Final = (SequentialBackend, ThreadingBackend, LokyBackend, MultiprocessingBackend)
 # What backends raise when a worker, or the data that it held, is gone. Libraries that are not
@@ -87,12 +91,13 @@ class Crew:
             parallel.__exit__(None, None, None)
 
     def size(self) -> int:
-        """Number of workers."""
+        """Number of workers; 1 is the calling process, and no worker of a Dask cluster."""
         if self.n_jobs == 1:
             # On a cluster, joblib's backends count all of its workers even so.
             return 1
         try:
-            return effective_n_jobs(self.n_jobs)
+            n_workers = effective_n_jobs(self.n_jobs)
+            return max(n_workers, LEAST_FAR) if self._keeps_away() else n_workers
         except Exception as error:
             if self.is_remote():
                 raise WorkerLostError.out_of_reach(error) from error
@@ -105,6 +110,10 @@ class Crew:
     def is_threads(self) -> bool:
         """Whether the workers are threads of this process."""
         return isinstance(_active_backend(self.prefers), ThreadingBackend | SequentialBackend)
+
+    def _keeps_away(self) -> bool:
+        """Whether work stays away from the calling process, however few workers there are."""
+        return dask_client(_active_backend(self.prefers)) is not None
 
     def ask(self, give_out: GiveOut, n_tasks: int, n_bytes: int = 0) -> list[Any]:
         """Answers to all tasks, in their order; those of a worker that dies are given out again.
@@ -187,6 +196,7 @@ class Crew:
                 # Tasks for a cluster are cut to size already, and what is overdue must be known.
                 batch_size=1 if self.time_limit is not None or self.is_remote() else "auto",
                 return_as="generator" if backend.supports_return_generator else "list",
+                **({"backend": _never_here(backend)} if self._keeps_away() else {}),
             ).__enter__()
         return self._parallel
 
@@ -224,6 +234,14 @@ def on_one_worker() -> Any:
 def _active_backend(prefers: Any) -> Any:
     backend, _ = get_active_backend(prefer=prefers)
     return backend
+
+
+def _never_here(backend: Any) -> Any:
+    """The same backend, for which joblib sends tasks even to a single worker."""
+    # It is shared with whoever else uses joblib, so it is left as it is.
+    away = copy.copy(backend)
+    away.effective_n_jobs = lambda n_jobs: max(backend.effective_n_jobs(n_jobs), LEAST_FAR)
+    return away
 
 
 def _is_time_limit(error: Exception) -> bool:

@@ -115,6 +115,25 @@ class Cargo:
         return object.__sizeof__(self) + n_bytes
 
 
+class Parcel:
+    """A fitted model on its way back from a worker.
+
+    It is packed inside the task. Where that fails, it is an error of the task like any other; a
+    backend that packs it might wait for ever for an answer that it has failed to send.
+
+    Parameters
+    ----------
+    model : estimator
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._body: bytes = cloudpickle.dumps(model)
+
+    def unpacked(self) -> Any:
+        """The model."""
+        return pickle.loads(self._body)
+
+
 class Hold:
     """What a worker has been sent; the oldest and the unused make room."""
 

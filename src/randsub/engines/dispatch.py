@@ -22,8 +22,8 @@ from randsub._tables import stack_rows, take_cells, take_columns
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine
 from randsub.engines.crew import Crew, GiveOut, is_on_cluster
-from randsub.engines.delivery import Cargo, Piece, Rows, bundled, deliver, split
-from randsub.engines.members import overdue_on, predict_one
+from randsub.engines.delivery import Cargo, Parcel, Piece, Rows, bundled, deliver, split
+from randsub.engines.members import overdue_on, predict_one, unsendable_on
 from randsub.engines.native import one_thread
 from randsub.engines.threads import TaskOverdueError, on_threads, on_watched_threads
 from randsub.exceptions import BaseModelError
@@ -165,7 +165,11 @@ class Dispatcher:
     def fit(self, assignments: Sequence[Assignment]) -> list[list[Any]]:
         """Fitted models of each assignment."""
         return [
-            [model for piece in pieces for model in piece]
+            [
+                model.unpacked() if isinstance(model, Parcel) else model
+                for piece in pieces
+                for model in piece
+            ]
             for pieces in self._run(_fit_task, assignments)
         ]
 
@@ -294,6 +298,7 @@ class Dispatcher:
         self, task: Callable[..., Any], rows: Sequence[Rows], bundles: Sequence[Sequence[Piece]]
     ) -> GiveOut:
         """Tasks that name the data; it goes along the first time, and where it is not known."""
+        task = _pack_task if task is _fit_task else task
         first = self._cargo is None
         cargo = self._cargo = self._cargo or Cargo(self.engine, self.data)
 
@@ -325,6 +330,20 @@ def _fit_task(
         shown = np.take(masks, columns, axis=1)
         models = engine.fit_many(X, rows.targets, shown, seeds, weight, params)
         return models, time.perf_counter() - start
+
+
+def _pack_task(
+    engine: Engine, data: Data, rows: Rows, masks: BoolArray, seeds: IntArray
+) -> tuple[list[Parcel], float]:
+    """Fitted models in a form in which they can be sent back."""
+    models, seconds = _fit_task(engine, data, rows, masks, seeds)
+    parcels = []
+    for model, mask in zip(models, masks, strict=True):
+        try:
+            parcels.append(Parcel(model))
+        except Exception as failure:
+            raise unsendable_on(engine.learner, failure, np.flatnonzero(mask)) from failure
+    return parcels, seconds
 
 
 @contextmanager

@@ -81,6 +81,15 @@ def failed_on(learner: Learner, failure: Exception, columns: Iterable[int]) -> B
     return BaseModelError(_short_name(learner), reason, [int(j) for j in columns])
 
 
+def unsendable_on(learner: Learner, failure: Exception, columns: Iterable[int]) -> BaseModelError:
+    """The error that names the subset on which a base model learned what no worker can send."""
+    reason = (
+        f"once fitted it cannot be sent back from its worker ({type(failure).__name__}: "
+        f"{failure}). n_jobs=1 fits it here"
+    )
+    return BaseModelError(_short_name(learner), reason, [int(j) for j in columns])
+
+
 def overdue_on(
     learner: Learner, seconds: float, n_models: int, columns: Iterable[int]
 ) -> BaseModelTimeoutError:

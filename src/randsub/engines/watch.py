@@ -72,7 +72,12 @@ class Watch:
                 return
 
 
+def dask_client(backend: Any) -> Any:
+    """The client through which a backend of joblib's reaches a Dask cluster; None for others."""
+    return getattr(backend, "client", None)
+
+
 def _is_idle(backend: Any) -> bool:
     """Whether no worker of a Dask cluster has anything to do; of others nothing is known."""
-    client = getattr(backend, "client", None)
+    client = dask_client(backend)
     return client is not None and not any(client.processing().values())

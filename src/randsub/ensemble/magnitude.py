@@ -17,27 +17,41 @@ LARGEST = 1e100
 LEAST_WEIGHT = 1e-300
 
 
+def largest_of(dtype: Any) -> float:
+    """The largest number of a type of floats that is computed with.
+
+    Scaling subtracts the mean in the type of the data: half of what single precision holds is the
+    most whose differences it holds as well.
+    """
+    return min(LARGEST, float(np.finfo(dtype).max) / 2.0)
+
+
 def check_magnitude(values: Any, what: str) -> None:
-    """Raise a ValueError where an array, or a sparse matrix, holds a number beyond ``LARGEST``.
+    """Raise a ValueError where an array, or a sparse matrix, holds a number that is too large.
 
     Parameters
     ----------
     values : ndarray or sparse matrix
-        Other types than floats of at least 64 bits hold no such numbers, and pass.
+        Other types than floats hold no such numbers, and pass.
     what : str
         Its name, for the message.
     """
     if issparse(values):
         values = values.data
-    if values.dtype.kind != "f" or values.dtype.itemsize < 8 or not values.size:
+    if values.dtype.kind != "f" or not values.size:
         return
+    largest = largest_of(values.dtype)
     # Missing values are none of ours; these two pass over them, without a copy.
     for extreme in (np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)):
-        if abs(extreme) > LARGEST:
+        if abs(extreme) > largest:
+            why, wider = "whose square is too large to compute with", ""
+            if largest < LARGEST:
+                why = f"which is too large to compute with in {values.dtype.name}"
+                wider = "float64, "
             raise ValueError(
-                f"{what} holds {extreme:g}, whose square is too large to compute with; numbers "
-                f"should be between {-LARGEST:g} and {LARGEST:g}. Use other units, or replace a "
-                "value that stands for something else."
+                f"{what} holds {extreme:g}, {why}; numbers should be between {-largest:g} and "
+                f"{largest:g}. Use {wider}other units, or replace a value that stands for "
+                "something else."
             )
 
 

@@ -60,10 +60,10 @@ class Standardizer:
     def transform(self, X: Table) -> Table:
         """Scale a table of the kind that was fitted."""
         if self._columns is None:
-            return self._scaler.transform(X)
+            return self._scaled(X)
         if not len(self._columns):
             return X
-        return replace_columns(X, self._columns, self._scaler.transform(self._numbers(X)))
+        return replace_columns(X, self._columns, self._scaled(self._numbers(X)))
 
     def applied_to(self, X: Table) -> Table:
         """The same numbers as those of ``transform``; of a memory-mapped array, as it is read."""
@@ -72,6 +72,11 @@ class Standardizer:
         dtype = self._scaler.transform(X[:1]).dtype
         mean, scale = self._scaler.mean_, self._scaler.scale_
         return ScaledArray(X, mean.astype(dtype), scale.astype(dtype))
+
+    def _scaled(self, numbers: Table) -> Table:
+        # Large numbers of both signs may have no sum, by which scikit-learn looks for missing ones.
+        with np.errstate(invalid="ignore"):
+            return self._scaler.transform(numbers)
 
     def _numbers(self, X: Table) -> Table:
         return X if self._columns is None else to_array(X, self._columns)
