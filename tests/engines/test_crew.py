@@ -29,7 +29,7 @@ from randsub.engines import (
     dispatch,
     lost_a_worker,
 )
-from randsub.engines.crew import Crew
+from randsub.engines.crew import Crew, ask_all
 from randsub.engines.threads import TaskOverdueError, on_watched_threads
 from randsub.exceptions import BaseModelTimeoutError, WorkerLostError, WorkerLostWarning
 
@@ -91,6 +91,32 @@ def test_what_a_dead_process_had_to_do_is_done_again(tmp_path) -> None:
     for one, two, three in zip(expected, found, again, strict=True):
         np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(one, three)
+
+
+def answered_or_dead(number: int, omen: str) -> int:
+    if Path(omen).exists():
+        Path(omen).unlink()
+        os._exit(1)
+    return number**2
+
+
+def test_calls_of_a_dead_process_are_made_again(tmp_path) -> None:
+    omen = tmp_path / "omen"
+    omen.touch()
+    calls = [sklearns_delayed(answered_or_dead)(n, str(omen)) for n in range(6)]
+    seen: list[None] = []
+    with pytest.warns(WorkerLostWarning, match="done again"):
+        found = ask_all(Crew(2, "processes"), calls, lambda: seen.append(None))
+    assert found == [0, 1, 4, 9, 16, 25]
+    assert len(seen) == 6
+    assert not omen.exists()
+
+
+def test_calls_of_one_worker_are_made_here_one_by_one(tmp_path) -> None:
+    made: list[str] = []
+    calls = [sklearns_delayed(made.append)(name) for name in "ab"]
+    assert ask_all(Crew(1, "processes"), calls, lambda: made.append("answer")) == [None, None]
+    assert made == ["a", "answer", "b", "answer"]
 
 
 def failing(errors: list[Exception]) -> Any:

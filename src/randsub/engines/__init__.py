@@ -21,7 +21,7 @@
 """
 
 from randsub.engines.base import Engine, Learner
-from randsub.engines.crew import lost_a_worker, on_one_worker
+from randsub.engines.crew import Crew, ask_all, lost_a_worker, on_one_worker
 from randsub.engines.dispatch import Assignment, Data, Dispatcher, average_prediction
 from randsub.engines.generic import GenericEngine
 from randsub.engines.kernel import KernelEngine
@@ -32,6 +32,7 @@ from randsub.engines.tree import TreeEngine
 
 __all__ = [
     "Assignment",
+    "Crew",
     "Data",
     "Dispatcher",
     "Engine",
@@ -41,6 +42,7 @@ __all__ = [
     "MomentsEngine",
     "NeighborsEngine",
     "TreeEngine",
+    "ask_all",
     "average_prediction",
     "lost_a_worker",
     "on_one_worker",

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from joblib import effective_n_jobs, parallel_config
@@ -115,7 +115,13 @@ class Crew:
         """Whether work stays away from the calling process, however few workers there are."""
         return dask_client(_active_backend(self.prefers)) is not None
 
-    def ask(self, give_out: GiveOut, n_tasks: int, n_bytes: int = 0) -> list[Any]:
+    def ask(
+        self,
+        give_out: GiveOut,
+        n_tasks: int,
+        n_bytes: int = 0,
+        on_answer: Callable[[], object] | None = None,
+    ) -> list[Any]:
         """Answers to all tasks, in their order; those of a worker that dies are given out again.
 
         Everything random was drawn before, so whoever answers, the answer is the same.
@@ -128,6 +134,8 @@ class Crew:
         n_tasks : int
         n_bytes : int, default=0
             Size of what the tasks bring along.
+        on_answer : callable, default=None
+            Called as often as there are answers, at each of them.
 
         Raises
         ------
@@ -147,7 +155,9 @@ class Crew:
                     # One by one, so that what is there is kept when the next one never comes.
                     for n, answer in self._results(calls, left):
                         if answer is not None:
-                            answers[n] = answer  # noqa: PERF403
+                            answers[n] = answer
+                            if on_answer is not None:
+                                on_answer()
                 except Exception as error:
                     if self.time_limit is not None and _is_time_limit(error):
                         late = [n for n in left if n not in answers]
@@ -215,6 +225,30 @@ class Crew:
             WorkerLostWarning,
             stacklevel=2,
         )
+
+
+def ask_all(
+    crew: Crew, calls: Sequence[Any], on_answer: Callable[[], object] | None = None
+) -> list[Any]:
+    """What calls return, in their order, whoever dies meanwhile.
+
+    Parameters
+    ----------
+    crew : Crew
+    calls : sequence
+        Made by scikit-learn's ``delayed``; none of them may return None.
+    on_answer : callable, default=None
+        Called at each answer.
+    """
+    if crew.size() == 1:
+        # Here, also where joblib's configuration names a cluster.
+        answers = []
+        for answer in Parallel(n_jobs=1, backend="sequential", return_as="generator")(calls):
+            answers.append(answer)
+            if on_answer is not None:
+                on_answer()
+        return answers
+    return crew.ask(lambda n, again: calls[n], len(calls), on_answer=on_answer)
 
 
 def is_on_cluster(prefers: Preference = "threads") -> bool:

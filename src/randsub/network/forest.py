@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from randsub._typing import BoolArray, FloatArray, Table
-from randsub.engines import on_one_worker
+from randsub.engines import Crew, ask_all, on_one_worker
 from randsub.ensemble.inputs import seed_words
 from randsub.network.links import InferredNetwork
 from randsub.network.panel import draws_of
@@ -67,7 +67,7 @@ def genie3(
     prepared = prepare(expression, regulators, gene_names=gene_names, targets=targets, layer=layer)
     panel = prepared.panel
     allowed = panel.allowed
-    rows = Parallel(n_jobs=n_jobs)(
+    calls = [
         delayed(_importances)(
             # The same table in all tasks, so that a backend may send it once.
             prepared.X,
@@ -80,7 +80,8 @@ def genie3(
             ),
         )
         for g, name in enumerate(panel.targets)
-    )
+    ]
+    rows = ask_all(Crew(n_jobs, "processes"), calls)
     theta = np.zeros(allowed.shape)
     for g, row in enumerate(rows):
         theta[g, allowed[g]] = row

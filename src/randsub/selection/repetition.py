@@ -5,18 +5,16 @@ from contextlib import closing, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
-from joblib.parallel import get_active_backend
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.feature_selection._base import _get_feature_importances
 from sklearn.utils import check_array
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from randsub._tables import frame_kind, take_rows
 from randsub._typing import FloatArray, IntArray, Table
-from randsub.engines import on_one_worker
+from randsub.engines import Crew, ask_all, on_one_worker
 from randsub.training.callbacks import Bar
 
 SEED = "random_state"
@@ -59,25 +57,16 @@ def repeat(
 
     The runs are the only level of parallelism: where several go at a time, each has one worker.
     """
-    alone = effective_n_jobs(n_jobs) == 1
-    tasks = (
+    crew = Crew(n_jobs, "processes")
+    alone = crew.size() == 1
+    calls = [
         delayed(_importances)(estimator, X, y, sample_weight, run, importance_getter, alone)
         for run in runs
-    )
-    found = []
+    ]
     bar = Bar(description, len(runs), "run", shown=bool(verbose))
     with closing(bar):
-        for result in _results(n_jobs, tasks):
-            found.append(result)
-            bar.advance()
+        found = ask_all(crew, calls, bar.advance)
     return Repetition(np.array([importances for importances, _ in found]), found[0][1])
-
-
-def _results(n_jobs: int | None, tasks: Any) -> Any:
-    """Results in the order of the tasks, one by one where the backend can do that."""
-    backend, _ = get_active_backend()
-    return_as = "generator" if backend.supports_return_generator else "list"
-    return Parallel(n_jobs=n_jobs, return_as=return_as)(tasks)
 
 
 def _importances(
