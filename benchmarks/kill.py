@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ CHILDREN = multiprocessing.get_context("fork")
 
 def fit(base: str, epochs: int, n_jobs: int, path: Path, answer: Connection) -> None:
     """Fit, from the checkpoint if there is one, and tell when it begins and how it ends."""
+    # With the processes that it may engage, so that these can be found when it is gone.
+    os.setsid()
     X, y, _ = make_friedman(120, 20, random_state=0)
     model = PRSRegressor(
         BASES[base],
@@ -81,6 +84,9 @@ def run(
         os.kill(child.pid or 0, signal.SIGKILL)
         return None, time.perf_counter() - began
     finally:
+        # Workers of a process that was killed would notice after minutes.
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid or 0, signal.SIGKILL)
         child.join()
         ours.close()
 
