@@ -13,11 +13,17 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils._param_validation import InvalidParameterError
 
-from randsub import PRSClassifier, PRSRegressor
+from randsub import (
+    PRSClassifier,
+    PRSRegressor,
+    RandomSubspaceClassifier,
+    RandomSubspaceRegressor,
+)
 from randsub.distributions import Bernoulli
 from randsub.engines import GenericEngine
 from randsub.ensemble.constraints import CONSTRAINTS
 from randsub.ensemble.parts import OPTIMIZERS
+from randsub.exceptions import BaseModelError
 from randsub.losses import CrossEntropy, Huber, SquaredError
 from randsub.optim import LogitAdam, ProjectedAdam, ProjectedGradientDescent
 from randsub.penalties import ExpectedSize, FusedLasso
@@ -458,8 +464,9 @@ def test_max_samples_caps_training_batches_and_validation():
     model = PRSRegressor(Count(), max_samples=30, random_state=0, **QUICK)
     model.fit(X, y)
     assert {n for what, n in sizes if what == "fit"} == {30}
-    # Held-out rows of a batch and validation rows, each capped.
-    assert {n for what, n in sizes if what == "predict"} == {60}
+    # Held-out rows of a batch and validation rows, each capped; and one member is tried at the end.
+    assert [n for what, n in sizes if what == "predict"][-1] == 1
+    assert {n for what, n in sizes[:-1] if what == "predict"} == {60}
     sizes.clear()
     model.set_params(max_samples=0.25).fit(X, y)
     # A quarter of the 320 that train, and of all 400 at the end.
@@ -640,3 +647,26 @@ def test_any_combination_of_parameters_gives_a_usable_model(n, m, classes, seed,
         assert np.isfinite(model.predict(X)).all()
         assert np.isfinite(model.history_.to_numpy(dtype=float)).all()
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PRSRegressor(n_generations=True), RandomSubspaceRegressor(n_estimators=True)],
+    ids=["generations", "estimators"],
+)
+def test_truth_values_are_no_numbers(model):
+    with pytest.raises(ValueError, match=r"must be a number, got .*True.*; write 1 if"):
+        model.fit(np.eye(6), np.arange(6.0))
+
+
+@pytest.mark.parametrize("kind", [PRSClassifier, RandomSubspaceClassifier])
+def test_members_that_cannot_predict_are_found_when_fitting(kind):
+    # Each half of these rows has one class, so that training needs no neighbours.
+    model = kind(KNeighborsClassifier(50), validation_fraction=None, random_state=0)
+    settings = {"n_batches": 2, "max_iter": 2, "n_estimators": 3, "alpha_init": 0.6}
+    settings["max_features"] = 2
+    model.set_params(**{name: value for name, value in settings.items() if hasattr(model, name)})
+    X = np.random.default_rng(0).normal(size=(3, 3))
+    with pytest.raises(BaseModelError, match="n_neighbors"):
+        model.fit(X, [0, 0, 1])
+    assert not hasattr(model, "estimators_")

@@ -148,6 +148,14 @@ def test_letters_of_a_word_are_no_names():
         read_expression(VALUES, gene_names="abcd")
 
 
+@pytest.mark.parametrize("genes", [3, 2.5, [["a"], ["b", "c"]]], ids=repr)
+def test_genes_that_are_no_list(genes):
+    expression = read_expression(VALUES, gene_names=NAMES)
+    with pytest.raises(TypeError, match=r"targets must be a list of genes, got ") as caught:
+        resolve_genes(genes, expression, "targets")
+    assert repr(genes) in str(caught.value)
+
+
 def test_an_annotated_matrix_without_the_layer(fake_anndata):
     with pytest.raises(ValueError, match="no layer 'counts'; its layers are 'scaled'"):
         read_expression(FakeAnnData(VALUES, NAMES, {"scaled": VALUES}), layer="counts")

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 
 
 class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
@@ -32,6 +34,18 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             raise ValueError(
                 f"{type(self).__name__} needs a {wanted} as base model, got the {kind} {base!r}."
             )
+
+    def _validate_params(self) -> None:
+        """As scikit-learn does, and without truth values in place of numbers."""
+        super()._validate_params()
+        for name, kinds in self._parameter_constraints.items():
+            value = getattr(self, name)
+            is_number = any(isinstance(kind, Interval) for kind in kinds)
+            if is_number and "boolean" not in kinds and isinstance(value, bool | np.bool_):
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must be a number, got "
+                    f"{value!r}; write {int(value)} if that is what you mean."
+                )
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

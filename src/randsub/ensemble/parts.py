@@ -142,7 +142,7 @@ def probabilities(alpha_init: Any, n_parameters: int) -> FloatArray:
     """One probability for each feature or group, (n_parameters,), not all of them 0."""
     try:
         theta = np.asarray(alpha_init, dtype=float)
-    except ValueError:
+    except (ValueError, TypeError):
         raise ValueError(f"alpha_init must hold numbers, got {alpha_init!r}.") from None
     if theta.ndim and theta.shape != (n_parameters,):
         raise ValueError(

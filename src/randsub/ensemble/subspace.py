@@ -138,6 +138,7 @@ class SubspaceEnsemble(BaseModelHolder):
             material = self._prepared(given, rng)
             with material.dispatcher:
                 self._learn(material, rng)
+            self._ask_first_member(material)
         return self
 
     def _given(
@@ -305,15 +306,25 @@ class SubspaceEnsemble(BaseModelHolder):
         portions = [rows[portion] for portion in row_portions(*X.shape)]
         return np.concatenate([self._average_of_rows(take_rows(X, part)) for part in portions])
 
-    def _average_of_rows(self, X: Table) -> FloatArray:
-        """The same for a checked table that is worked on as a whole."""
+    def _ask_first_member(self, material: Material) -> None:
+        """Raise where a member fails only when it is asked.
+
+        Training may never have asked such a model: in small batches with one class, say, none is
+        needed.
+        """
+        samples = material.samples
+        self._average_of_rows(take_rows(samples.X, samples.rows[:1]), n_members=1)
+
+    def _average_of_rows(self, X: Table, n_members: int | None = None) -> FloatArray:
+        """The same for a checked table that is worked on as a whole, and for some members."""
         scaled = X if self.standardizer_ is None else self.standardizer_.transform(X)
-        features, encoder = self.estimators_features_, self.category_encoder_
+        models, encoder = self.estimators_[:n_members], self.category_encoder_
+        features = self.estimators_features_[:n_members]
         if encoder is not None:
             scaled = encoder.transform(X, scaled)
             features = [encoder.expand(columns) for columns in features]
         try:
-            return average_prediction(self._engine, self.estimators_, features, scaled, self.n_jobs)
+            return average_prediction(self._engine, models, features, scaled, self.n_jobs)
         except BaseModelError as error:
             names = getattr(self, "feature_names_in_", ())
             if encoder is not None:

@@ -153,7 +153,11 @@ def resolve_genes(which: Any, expression: Expression, role: str) -> IntArray:
         return expression.in_file
     if isinstance(which, str):
         raise TypeError(f"{role} must be a list of genes, got the single string {which!r}.")
-    chosen = np.asarray(list(which))
+    try:
+        chosen = np.asarray(list(which))
+    # A single number; lists of different lengths.
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{role} must be a list of genes, got {which!r}.") from error
     if chosen.ndim != 1 or not len(chosen):
         raise ValueError(f"{role} must be a list with at least one gene, got {which!r}.")
     if chosen.dtype == bool:
