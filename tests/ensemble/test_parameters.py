@@ -49,6 +49,7 @@ def data(n=40, m=5, seed=0):
 BAD = {
     "n_estimators": [0, 1, -3, 2.5, "many", None],
     "alpha_init": [
+        {0: 0.5},
         0.0,
         -0.1,
         1.5,
