@@ -38,8 +38,8 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     def _validate_params(self) -> None:
         """As scikit-learn does, and without truth values in place of numbers."""
         super()._validate_params()
-        for name, kinds in self._parameter_constraints.items():
-            value = getattr(self, name)
+        for name, value in self.get_params(deep=False).items():
+            kinds = self._parameter_constraints.get(name, ())
             is_number = any(isinstance(kind, Interval) for kind in kinds)
             if is_number and "boolean" not in kinds and isinstance(value, bool | np.bool_):
                 raise InvalidParameterError(
