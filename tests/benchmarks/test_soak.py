@@ -51,7 +51,9 @@ def test_what_is_left_behind_is_seen(soak, tmp_path):
 def test_both_ways_to_count_agree(soak):
     pytest.importorskip("psutil", reason="psutil is not installed; /proc is used alone")
     ours, theirs = soak._from_proc(), soak.resources()
-    assert (ours.files, ours.threads, ours.processes) == theirs[1:]
+    assert (ours.threads, ours.processes) == theirs[2:]
+    # On Linux psutil also counts the descriptor that it looks through.
+    assert theirs.files - ours.files in (0, 1)
     assert ours.megabytes == pytest.approx(theirs.megabytes, rel=0.1)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from joblib import delayed, parallel_config
+from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import LokyBackend
@@ -28,6 +28,7 @@ from randsub.engines import (
     crew,
     dispatch,
     lost_a_worker,
+    native,
 )
 from randsub.engines.crew import Crew, ask_all
 from randsub.engines.threads import TaskOverdueError, on_watched_threads
@@ -52,12 +53,16 @@ class Faithless(LinearRegression):
         return super().fit(X, y)
 
 
+ENOUGH = "ENOUGH_OF_HANGING"
+
+
 class Hanging(LinearRegression):
-    """Never ends on three columns; one that is left behind does after a while."""
+    """Never ends on three columns; one that is left behind does after a while, or when told."""
 
     def fit(self, X: Any, y: Any) -> Any:
-        if X.shape[1] == 3:
-            time.sleep(20.0)
+        end = time.monotonic() + 20.0
+        while X.shape[1] == 3 and time.monotonic() < end and ENOUGH not in os.environ:
+            time.sleep(0.02)
         return super().fit(X, y)
 
 
@@ -117,6 +122,18 @@ def test_calls_of_one_worker_are_made_here_one_by_one(tmp_path) -> None:
     calls = [sklearns_delayed(made.append)(name) for name in "ab"]
     assert ask_all(Crew(1, "processes"), calls, lambda: made.append("answer")) == [None, None]
     assert made == ["a", "answer", "b", "answer"]
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_others_may_use_the_backend_meanwhile(backend) -> None:
+    def give_out(n: int, again: bool) -> Any:
+        return sklearns_delayed(abs)(-n)
+
+    with parallel_config(backend=backend, n_jobs=2), Crew(None, "processes") as workers:
+        assert workers.ask(give_out, 3) == [0, 1, 2]
+        # Such as a base model that is asked in this process.
+        assert Parallel()(delayed(abs)(-n) for n in range(3)) == [0, 1, 2]
+        assert workers.ask(give_out, 3) == [0, 1, 2]
 
 
 def failing(errors: list[Exception]) -> Any:
@@ -269,7 +286,7 @@ def test_workers_are_kept_during_a_context_and_renewed_after_many_bytes(monkeypa
 @pytest.mark.parametrize(
     ("backend", "n_jobs"), [("loky", 1), ("threading", 2), ("loky", 2)], ids=str
 )
-def test_a_model_that_hangs_is_named(backend, n_jobs) -> None:
+def test_a_model_that_hangs_is_named(backend, n_jobs, monkeypatch) -> None:
     start = time.monotonic()
     limit = 1.0 if n_jobs == 1 or backend == "threading" else 6.0
     with (
@@ -281,6 +298,11 @@ def test_a_model_that_hangs_is_named(backend, n_jobs) -> None:
     assert caught.value.located(list("abcd"), 3).names == ("b", "c", "d")
     assert isinstance(caught.value.located(list("abcd"), 3), BaseModelTimeoutError)
     assert time.monotonic() - start < 18.0
+    # A thread that is left behind would keep libraries at one thread under the tests after this.
+    monkeypatch.setenv(ENOUGH, "1")
+    while native._LIMIT._users and time.monotonic() - start < 30.0:
+        time.sleep(0.02)
+    assert native._LIMIT._users == 0
 
 
 @pytest.mark.parametrize(("backend", "n_jobs"), [("loky", 1), ("threading", 2), ("loky", 2)])

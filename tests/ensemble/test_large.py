@@ -216,7 +216,7 @@ def test_memory_beside_the_data(kind, large, tmp_path, monkeypatch):
         DecisionTreeRegressor(), max_samples=MAX_SAMPLES, **{**SETTINGS, "max_iter": 3}
     )
     # What is loaded and compiled once is no matter of the data.
-    model.fit(X[:300], y[:300])
+    model.fit(table, y).predict(table)
     # Targets, weights, and row numbers in a few orders; portions; predictions.
     rows = 10 * 8 * N
     portions = 8 * 8 * 2**16

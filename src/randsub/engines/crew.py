@@ -199,14 +199,17 @@ class Crew:
         """Workers that give their results one by one, where the backend can do that."""
         if self._parallel is None:
             backend = _active_backend(self.prefers)
+            away = self._keeps_away()
             self._parallel = Parallel(
-                n_jobs=self.n_jobs,
+                n_jobs=self.n_jobs if away else self.size(),
                 prefer=self.prefers,
+                # One of our own: whoever else uses the one of the configuration, as a base model
+                # that works here meanwhile may, lets its workers go afterwards.
+                backend=_never_here(backend) if away else copy.copy(backend),
                 timeout=self.time_limit,
                 # Tasks for a cluster are cut to size already, and what is overdue must be known.
                 batch_size=1 if self.time_limit is not None or self.is_remote() else "auto",
                 return_as="generator" if backend.supports_return_generator else "list",
-                **({"backend": _never_here(backend)} if self._keeps_away() else {}),
             ).__enter__()
         return self._parallel
 
