@@ -211,6 +211,20 @@ def test_a_single_array_is_not_an_archive(case, tmp_path):
 
 
 @every_loader
+def test_arrays_that_begin_elsewhere_are_noticed(case, tmp_path):
+    """The length of a header, changed: numpy itself would read the numbers shifted."""
+    path = tiny_files.save(tmp_path / case.file, case.arrays)
+    if path.suffix != ".npz":
+        pytest.skip("not an archive of arrays")
+    whole = bytearray(path.read_bytes())
+    place = whole.index(b"\x93NUMPY") + 8
+    whole[place] ^= 2
+    path.write_bytes(bytes(whole))
+    with pytest.raises(DatasetFormatError, match=r"damaged|cannot be read"):
+        case.load(tmp_path)
+
+
+@every_loader
 @settings(
     max_examples=25,
     deadline=None,
