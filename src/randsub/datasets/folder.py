@@ -112,7 +112,7 @@ def _pick_arrays(
     with archive:
         # numpy stops reading where the array should end, before a checksum is compared: with a byte
         # changed in what says where it begins, it would return numbers that are shifted.
-        damaged = archive.zip.testzip()
+        damaged = archive.zip.testzip() if archive.zip is not None else None
         if damaged is not None:
             raise DatasetFormatError(path, f"{damaged} in it is damaged: its checksum is wrong")
         missing = [name for name in required if name not in archive.files]
