@@ -146,6 +146,8 @@ def test_what_is_wrong_is_said(table, options, message):
 def test_letters_of_a_word_are_no_names():
     with pytest.raises(TypeError, match="must be a list of names, got the single string 'abcd'"):
         read_expression(VALUES, gene_names="abcd")
+    with pytest.raises(TypeError, match="must be a list of names, got 3"):
+        read_expression(VALUES, gene_names=3)
 
 
 @pytest.mark.parametrize("genes", [3, 2.5, [["a"], ["b", "c"]]], ids=repr)

@@ -6,7 +6,7 @@ the answer.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,8 @@ def read_expression(
         raise TypeError(
             f"gene_names must be a list of names, got the single string {gene_names!r}."
         )
+    if gene_names is not None and not isinstance(gene_names, Iterable):
+        raise TypeError(f"gene_names must be a list of names, got {gene_names!r}.")
     numbers, own_names = _of_anndata(table, layer, what) if annotated else _of_table(table, what)
     if gene_names is not None and own_names is not None:
         raise ValueError(
