@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.linear_model import Ridge
 
 from cli_words import TINY
 from randsub.cli import main
@@ -215,21 +217,40 @@ def command(*words):
 LONG = ["fit", "d.csv", "--target", "y", "-o", "m", *TINY, "--epochs", "1000000"]
 
 
-def stopped(here, words, number):
-    """Start a fit, send it a signal after its first epochs, and wait for its end."""
+def heed_ctrl_c():
+    # Where the tests run in the background of a shell, they and their children ignore it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def begun(here, words, prepare=heed_ctrl_c):
+    """A fit that is past its first epoch."""
     process = subprocess.Popen(
-        command(*words), cwd=here, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command(*words),
+        cwd=here,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=prepare,
     )
     assert process.stderr is not None
     seen = ""
-    with process:
-        while "epoch 1/" not in seen:
-            line = process.stderr.readline()
-            assert line, f"it ended by itself: {seen}"
-            seen += line
+    while "epoch 1/" not in seen:
+        line = process.stderr.readline()
+        assert line, f"it ended by itself: {seen}"
+        seen += line
+    return process
+
+
+def stopped(here, words, number):
+    """Start a fit, send it a signal after its first epochs, and wait for its end."""
+    with begun(here, words) as process:
         time.sleep(0.3)
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            # Without effect on one that has ended; any other would be waited for forever.
+            process.kill()
     return process.returncode, out, err
 
 
@@ -249,6 +270,47 @@ def test_stopped_in_the_middle(here, number, code, word):
     assert err.splitlines()[-1] == f"randsub: {word}; nothing was written."
     assert "Traceback" not in err
     assert contents(here) == before
+
+
+def ignore_ctrl_c():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def test_a_job_in_the_background_goes_on_ignoring_ctrl_c(here):
+    with begun(here, LONG, prepare=ignore_ctrl_c) as process:
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        process.terminate()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == Exit.TERMINATED
+    assert err.splitlines()[-1] == "randsub: terminated; nothing was written."
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.TERMINATED)],
+    ids=["ctrl-c", "sigterm"],
+)
+def test_a_signal_that_somebody_swallows_still_stops_the_training(here, monkeypatch, number, code):
+    asked = []
+    plain = Ridge.fit
+
+    def fit(self, *given, **more):
+        asked.append(self)
+        if len(asked) == 40:
+            # As numpy does while it looks for attributes.
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(number)
+        return plain(self, *given, **more)
+
+    monkeypatch.setattr(Ridge, "fit", fit)
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main([*LONG, "-q", "--param", "ess_threshold=1"]) == code
+    finally:
+        signal.signal(signal.SIGINT, former)
+    assert not (here / "m").exists()
 
 
 def test_stopped_in_the_middle_with_a_checkpoint(here):

@@ -86,10 +86,11 @@ def test_warnings_are_sentences(page, monkeypatch, capsys):
     assert capsys.readouterr().err == "randsub: warning: something odd\n"
 
 
-def test_sigterm_is_given_back():
-    before = signal.getsignal(signal.SIGTERM)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_given_back(number):
+    before = signal.getsignal(number)
     assert main(["info", "nowhere"]) == Exit.ERROR
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(number) is before
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -143,7 +143,7 @@ def _add_run(group: Any) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from randsub.cli.console import Console
-    from randsub.cli.main import Exit, Terminated
+    from randsub.cli.main import Exit
     from randsub.cli.models import check_place, write_model
     from randsub.persistence import DataFacts
 
@@ -168,7 +168,7 @@ def _run(args: argparse.Namespace) -> int:
         args.after_interruption = f"the model of the best alpha so far is in {args.output}."
         # Its one document is written.
         args.json = False
-        raise Terminated if args.was_terminated else KeyboardInterrupt
+        raise args.stop_signal or KeyboardInterrupt
     return Exit.DONE
 
 
@@ -251,11 +251,11 @@ def _trained(args: argparse.Namespace, job: Job, console: Any) -> None:
     from contextlib import nullcontext
 
     from randsub.callbacks import Checkpoint, TimeLimit
-    from randsub.cli.models import interruptions_are_errors
+    from randsub.cli.interruptions import SecondLook, interruptions_are_errors
     from randsub.cli.progress import TrainingProgress
     from randsub.exceptions import InterruptedFitWarning
 
-    callbacks: list[Any] = []
+    callbacks: list[Any] = [SecondLook(args)]
     if not console.quiet:
         callbacks.append(TrainingProgress(time_limit=args.time_limit))
     if args.time_limit is not None:

@@ -114,8 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.command = words
     if not hasattr(args, "after_interruption"):
         args.after_interruption = "nothing was written."
-    args.was_terminated = False
-    with _sigterm_interrupts(args), _plain_warnings():
+    args.stop_signal = None
+    with _signals_interrupt(args), _plain_warnings():
         return _guarded(args)
 
 
@@ -153,22 +153,30 @@ def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
 
 
 @contextmanager
-def _sigterm_interrupts(args: argparse.Namespace) -> Iterator[None]:
-    """Let SIGTERM unwind what was begun, as Ctrl-C does; by itself it would end the process."""
+def _signals_interrupt(args: argparse.Namespace) -> Iterator[None]:
+    """Let SIGTERM unwind what was begun, as Ctrl-C does; by itself it would end the process.
+
+    Which of them came is put down in ``args.stop_signal`` as well: an exception that is raised
+    while C code asks Python code for something may be swallowed there.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    wishes: dict[int, type[KeyboardInterrupt]] = {signal.SIGTERM: Terminated}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # A shell's background jobs ignore Ctrl-C, and go on doing so.
+        wishes[signal.SIGINT] = KeyboardInterrupt
 
     def stop(number: int, frame: Any) -> None:
-        # A training that keeps its best model takes the exception for its end.
-        args.was_terminated = True
-        raise Terminated
+        args.stop_signal = wishes[number]
+        raise args.stop_signal
 
-    former = signal.signal(signal.SIGTERM, stop)
+    former = {number: signal.signal(number, stop) for number in wishes}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, former)
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

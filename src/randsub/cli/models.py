@@ -1,9 +1,7 @@
 """Model folders as verbs see them."""
 
 import shlex
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +13,6 @@ from sklearn.base import is_classifier
 from randsub.cli.outputs import check_folder, plain_errors
 from randsub.cli.tables.columns import as_numbers, with_categories
 from randsub.cli.tables.kinds import TableError
-from randsub.exceptions import InterruptedFitWarning
 from randsub.persistence import DataFacts, ModelFolder
 
 
@@ -201,11 +198,3 @@ def with_parameters(model: Any, given: Mapping[str, Any]) -> Any:
             f"{', '.join(sorted(known))}."
         )
     return model.set_params(**given)
-
-
-@contextmanager
-def interruptions_are_errors() -> Iterator[None]:
-    """Let Ctrl-C end a training for good; in Python, it keeps the best alpha so far."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", InterruptedFitWarning)
-        yield

@@ -150,7 +150,7 @@ def _trained(
     """Train; what Ctrl-C cuts short is no answer."""
     import sys
 
-    from randsub.cli.models import interruptions_are_errors
+    from randsub.cli.interruptions import interruptions_are_errors
     from randsub.cli.progress import TrainingProgress, is_terminal
 
     if not console.quiet and is_terminal(sys.stderr):

@@ -104,7 +104,7 @@ def _by_shadows(args: argparse.Namespace, fitted: Any, frame: Any, X: Any, conso
     """Names of the columns that beat permuted copies."""
     from sklearn.base import clone
 
-    from randsub.cli.models import interruptions_are_errors
+    from randsub.cli.interruptions import interruptions_are_errors
     from randsub.cli.tables.columns import check_target, check_weights, find_column
     from randsub.selection import ShadowSelector
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,12 +11,16 @@ from randsub.optim.base import OptimizerState
 from randsub.training.rounds import Round
 
 
-class Due(IntEnum):
-    """What must happen to the rounds of a task before the next epoch."""
+class Due:
+    """What must happen to the rounds of a task before the next epoch.
 
-    NOTHING = 0
-    REFRESH = 1
-    FRESH = 2
+    Plain numbers, for numpy: of members of an ``Enum`` it asks for attributes that Python 3.11
+    looks up in Python code, and a Ctrl-C that arrives there is dropped.
+    """
+
+    NOTHING: Final = 0
+    REFRESH: Final = 1
+    FRESH: Final = 2
 
 
 class EpochRecord(NamedTuple):
