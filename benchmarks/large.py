@@ -80,6 +80,7 @@ def fit(args: argparse.Namespace) -> None:
     model.predict(X)
     asked = time.perf_counter()
     traced = f", allocated at most {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB"
+    tracemalloc.stop()
     relevant = np.arange(X.shape[1]) < N_RELEVANT
     print(
         f"{X.shape[0]} samples, {X.shape[1]} features of {X.dtype} "

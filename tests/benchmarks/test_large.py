@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,8 @@ def test_figures_and_limit(large, tmp_path, capsys, trace):
     assert "500 samples, 8 features of float32 (0 MB), max_samples=50" in told
     assert "5 epochs" in told
     assert ("allocated at most" in told) == trace
+    # Whoever measures next in this process begins at nothing.
+    assert not tracemalloc.is_tracing()
     args.limit = 1.0
     with pytest.raises(SystemExit, match="above the limit of 1 MB"):
         large.fit(args)

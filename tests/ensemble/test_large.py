@@ -1,9 +1,6 @@
 """Data in files, single precision, and how much memory a fit takes beside them."""
 
-import os
-import subprocess
-import sys
-import textwrap
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -200,57 +197,37 @@ def large():
     return X, (X[:, 0] + X[:, 1]).astype(float)
 
 
-# In a process of its own, where nothing but this is going on.
-MEASURED = """
-    import sys, tracemalloc
-    import numpy as np
-    from sklearn.tree import DecisionTreeRegressor
-    from randsub import PRSRegressor, _tables
-
-    _tables.WHOLE, _tables.PORTION = 2**18, 2**16
-
-    def peak_bytes(work):
-        tracemalloc.start()
+def peak_bytes(work):
+    # What traces already has a peak of its own.
+    assert not tracemalloc.is_tracing()
+    tracemalloc.start()
+    try:
         work()
-        peak = tracemalloc.get_traced_memory()[1]
+        return tracemalloc.get_traced_memory()[1]
+    finally:
         tracemalloc.stop()
-        return peak
-
-    X, y = np.load("X.npy", mmap_mode="r" if sys.argv[1] == "file" else None), np.load("y.npy")
-    model = PRSRegressor(
-        DecisionTreeRegressor(), max_samples=int(sys.argv[2]), n_estimators=10, max_iter=3,
-        n_batches=2, random_state=0,
-    )
-    # What is loaded and compiled once is no matter of the data.
-    model.fit(X, y).predict(X)
-    sizes = [peak_bytes(lambda: model.fit(X, y)), peak_bytes(lambda: model.predict(X))]
-    print(*sizes, max(tree.tree_.n_node_samples[0] for tree in model.estimators_))
-"""
 
 
 @pytest.mark.parametrize("kind", ["file", "array"])
-def test_memory_beside_the_data(kind, large, tmp_path):
+def test_memory_beside_the_data(kind, large, tmp_path, monkeypatch):
+    monkeypatch.setattr(_tables, "WHOLE", 2**18)
+    monkeypatch.setattr(_tables, "PORTION", 2**16)
     X, y = large
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", y)
-    answer = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(MEASURED), kind, str(MAX_SAMPLES)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=True,
-        capture_output=True,
-        text=True,
+    table = in_file(tmp_path, "X", X) if kind == "file" else X
+    model = PRSRegressor(
+        DecisionTreeRegressor(), max_samples=MAX_SAMPLES, **{**SETTINGS, "max_iter": 3}
     )
-    fitting, predicting, n_samples = map(int, answer.stdout.split())
+    # What is loaded and compiled once is no matter of the data.
+    model.fit(table, y).predict(table)
     # Targets, weights, and row numbers in a few orders; portions; predictions.
     rows = 10 * 8 * N
     portions = 8 * 8 * 2**16
     copies = 0 if kind == "file" else 1
-    assert fitting < copies * X.nbytes + rows + portions
+    assert peak_bytes(lambda: model.fit(table, y)) < copies * X.nbytes + rows + portions
     assert rows + portions < 0.8 * X.nbytes
     # Members look at fewer columns each, a portion of rows at a time.
-    assert predicting < rows + portions
-    assert n_samples <= MAX_SAMPLES
+    assert peak_bytes(lambda: model.predict(table)) < rows + portions
+    assert all(tree.tree_.n_node_samples[0] <= MAX_SAMPLES for tree in model.estimators_)
 
 
 class LastState(Callback):
