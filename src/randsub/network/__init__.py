@@ -1,6 +1,7 @@
 """Gene networks: which genes regulate which, from expression data.
 
 * :mod:`~randsub.network.prs`: the estimator, `PRSNetwork`;
+* :mod:`~randsub.network.fitted`: what it answers once it is fitted;
 * :mod:`~randsub.network.infer`: `infer_network`, for those who want a list of links;
 * :mod:`~randsub.network.solving`: targets apart, together, and along a path of penalties;
 * :mod:`~randsub.network.expression`: tables of expression data, in one order of the genes;

@@ -7,13 +7,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import _fit_context, clone
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from randsub._typing import FloatArray, IntArray, Table
+from randsub._typing import IntArray, Table
 from randsub.callbacks.support import CallbackSupport
 from randsub.distributions import Bernoulli
 from randsub.engines import Data, Dispatcher, Engine, Learner
@@ -24,16 +22,15 @@ from randsub.ensemble.inputs import check_parameters, seed_words
 from randsub.ensemble.resuming import Logbook
 from randsub.ensemble.settings import training_settings
 from randsub.losses import Reference, SquaredError
-from randsub.network.links import InferredNetwork, LinkOutputs, Weights
+from randsub.network.fitted import PathOutputs
 from randsub.network.panel import draws_of
 from randsub.network.preparing import Prepared, describe_expression, prepare
 from randsub.network.run import NetworkRun
 from randsub.network.solving import (
     Case,
     Solution,
-    choose,
+    ascending,
     follow_path,
-    path_table,
     solve_apart,
     solve_together,
 )
@@ -55,7 +52,7 @@ _OTHER = {
 }
 
 
-class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
+class PRSNetwork(CallbackSupport, PathOutputs, BaseModelHolder):
     """Gene network by PRS: which genes regulate which.
 
     For each target gene g, an ensemble predicts its expression from that of the candidate
@@ -354,7 +351,7 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         base = clone(self._base())
         self._check_kind(base, "regressor")
         check_parameters(base)
-        lams = self._checked_lams()
+        lams = ascending(self.lams if isinstance(self.lam, str) else [self.lam])
         logbook = Logbook(
             self,
             lambda: describe_expression(expression, **data),
@@ -378,21 +375,6 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
         if lams[0] == 0.0:
             return [solve_apart(case, self.block_size)]
         return [solve_together(case, lams[0])]
-
-    def _checked_lams(self) -> list[float]:
-        """The coefficients to try, ascending."""
-        if not isinstance(self.lam, str):
-            return [float(self.lam)]
-        try:
-            lams = np.unique(np.asarray(self.lams, dtype=float))
-        except (TypeError, ValueError):
-            raise ValueError(f"lams must hold numbers, got {self.lams!r}.") from None
-        if np.ndim(self.lams) != 1 or not len(lams) or not np.isfinite(lams).all() or lams[0] < 0:
-            raise ValueError(
-                f"lams must be a list of at least one number, none of them negative; got "
-                f"{self.lams!r}."
-            )
-        return [float(lam) for lam in lams]
 
     def _case(
         self, base: Any, prepared: Prepared, logbook: Logbook, rng: np.random.Generator
@@ -446,66 +428,3 @@ class PRSNetwork(CallbackSupport, LinkOutputs, BaseModelHolder):
             verbose=bool(self.verbose),
         )
         return case, trained
-
-    def _record(self, prepared: Prepared, trained: IntArray, solutions: Sequence[Solution]) -> None:
-        panel = prepared.panel
-        self.path_ = path_table(solutions)
-        place = choose(self.path_, self.lam_choice)
-        thetas = [_of_all(prepared, trained, s.theta) for s in solutions]
-        ranked = thetas
-        if self.link_weight == "mean":
-            ranked = [_of_all(prepared, trained, s.mean_theta) for s in solutions]
-        self.alpha_ = panel.for_user(thetas[place])
-        self.path_link_weights_ = np.stack([panel.for_user(theta) for theta in ranked])
-        self.link_weights_ = self.path_link_weights_[place]
-        self.path_expected_sizes_ = np.stack([panel.sizes_for_user(theta) for theta in thetas])
-        self.regulator_names_ = np.array(panel.regulators_for_user(), dtype=object)
-        self.target_names_ = np.array(panel.targets_for_user(), dtype=object)
-        self.expected_sizes_ = self.path_expected_sizes_[place]
-        self.lam_ = solutions[place].lam
-        self.history_ = pd.concat(
-            [s.history for s in solutions], keys=[s.lam for s in solutions], names=["lam"]
-        )
-        self.stop_reason_ = solutions[-1].stop_reason
-        self.n_models_trained_ = sum(s.n_models for s in solutions)
-
-    def network_at(self, lam: float) -> InferredNetwork:
-        """The links under another coefficient of the path, without a new fit.
-
-        Parameters
-        ----------
-        lam : float
-            One of ``path_["lam"]``.
-
-        Returns
-        -------
-        network : InferredNetwork
-            Its ``alpha`` holds the link weights.
-        """
-        check_is_fitted(self, "link_weights_")
-        tried = self.path_["lam"].to_numpy()
-        value = lam if np.asarray(lam).dtype.kind in "biuf" else np.nan
-        found = np.flatnonzero(np.isclose(tried, value, rtol=1e-9, atol=0.0))
-        if not len(found):
-            raise ValueError(
-                f"lam={lam!r} was not tried; the path has {', '.join(f'{one:g}' for one in tried)}."
-            )
-        place = int(found[0])
-        return InferredNetwork(
-            alpha=self.path_link_weights_[place],
-            regulators=tuple(self.regulator_names_),
-            targets=tuple(self.target_names_),
-            expected_sizes=self.path_expected_sizes_[place],
-            n_models_trained=int(self.path_["n_models"].iloc[place]),
-        )
-
-    def _weights(self) -> Weights:
-        check_is_fitted(self, "link_weights_")
-        return Weights(self.link_weights_, tuple(self.regulator_names_), tuple(self.target_names_))
-
-
-def _of_all(prepared: Prepared, trained: IntArray, theta: FloatArray) -> FloatArray:
-    """Theta of the targets that were trained, with zeros for the others, (targets, regulators)."""
-    full = np.zeros(prepared.panel.allowed.shape)
-    full[trained] = theta
-    return full

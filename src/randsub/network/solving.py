@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -135,6 +136,19 @@ class _TargetBar(Callback):
     def finish(self) -> None:
         """The block is done, however many epochs that took."""
         self._bar.advance(self._n_targets - self._moved)
+
+
+def ascending(lams: Any) -> list[float]:
+    """The coefficients that a user wants tried, each once, the smallest first."""
+    try:
+        values = np.unique(np.asarray(lams, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(f"lams must hold numbers, got {lams!r}.") from None
+    if np.ndim(lams) != 1 or not len(values) or not np.isfinite(values).all() or values[0] < 0:
+        raise ValueError(
+            f"lams must be a list of at least one number, none of them negative; got {lams!r}."
+        )
+    return [float(value) for value in values]
 
 
 def solve_apart(case: Case, block_size: int) -> Solution:
