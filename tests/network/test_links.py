@@ -35,9 +35,15 @@ def test_links_are_sorted_and_ties_broken_by_name(network):
     assert len(network.links(0)) == 0
 
 
-def test_a_negative_number_of_links(network):
-    with pytest.raises(ValueError, match="whole number from 0, or None for all, got -1"):
-        network.links(-1)
+@pytest.mark.parametrize("n", [-1, 2.5, True])
+@pytest.mark.parametrize("way", ["links", "to_csv", "to_graphml", "to_networkx"])
+def test_a_number_of_links_that_is_none(network, tmp_path, way, n):
+    if way == "to_networkx":
+        pytest.importorskip("networkx")
+    path = [tmp_path / "file"] if way in ("to_csv", "to_graphml") else []
+    with pytest.raises(ValueError, match=f"whole number from 0, or None for all, got {n}"):
+        getattr(network, way)(*path, n)
+    assert not (tmp_path / "file").exists()
 
 
 def test_csv_comes_back(network, tmp_path):

@@ -35,7 +35,8 @@ def infer_network(
     regulators : sequence of str or int, or bool array, default=None
         Candidate regulators: names, positions, or a mask over the genes; all by default.
     estimator : estimator, default=None
-        The base model, any scikit-learn regressor; a support vector machine by default.
+        The base model, any scikit-learn regressor; nearest neighbours
+        (``KNeighborsRegressor()``) by default.
     lam : "path" or float, default="path"
         How strongly links are drawn to regulators that have others; 0 for targets on their own,
         "path" to choose on validation samples.

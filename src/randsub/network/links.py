@@ -52,6 +52,7 @@ class Weights:
 
     def ranked(self, n: int | None = None) -> tuple[IntArray, IntArray]:
         """Rows and columns of the pairs, the largest weight first; equal ones in order of names."""
+        check_n_links(n)
         rows, columns = np.nonzero(self.allowed())
         by_regulator = np.argsort(np.argsort(np.array(self.regulators, dtype=object)))
         by_target = np.argsort(np.argsort(np.array(self.targets, dtype=object)))
@@ -82,7 +83,6 @@ class LinkOutputs(ABC):
             Columns ``regulator``, ``target`` and ``weight``, sorted by weight, descending; links of
             equal weight in the order of the names.
         """
-        check_n_links(n)
         weights = self._weights()
         rows, columns = weights.ranked(n)
         return pd.DataFrame(
