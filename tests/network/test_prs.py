@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 
+from randsub.callbacks import Checkpoint
 from randsub.datasets import make_network
 from randsub.ensemble.inputs import split_validation
 from randsub.exceptions import InterruptedFitWarning
@@ -167,6 +168,19 @@ def test_all_inputs_give_the_same_links():
         assert_same_links(expected, fitted(frame, None, lam=0.004))
     assert_same_links(expected, fitted(X, regulators=TRUTH.regulators, lam=0.004))
     assert_same_links(expected, fitted(X, regulators=np.arange(15) < 7, lam=0.004))
+
+
+def test_names_that_can_be_read_once_only(tmp_path):
+    X, X_val = TRUTH.expression[:45], TRUTH.expression[45:]
+    model = PRSNetwork(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0})
+    targets = ["T1", "T2"]
+    expected = clone(model).fit(X, REGULATORS, X_val, gene_names=NAMES, targets=targets)
+    # A checkpoint reads the data once more.
+    watched = clone(model).set_callbacks(Checkpoint(tmp_path / "run.ckpt"))
+    other = watched.fit(
+        X, iter(REGULATORS), X_val, gene_names=iter(NAMES.tolist()), targets=iter(targets)
+    )
+    assert_same_links(expected, other)
 
 
 class StandIn:

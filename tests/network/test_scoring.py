@@ -123,6 +123,22 @@ def test_a_network_knows_its_candidates_and_targets():
     assert score_network(network, GOLD, gene_names=NAMES) == expected
 
 
+def test_a_list_is_asked_about_pairs_that_were_no_candidates():
+    network = InferredNetwork(WEIGHTS[:1], ("a",), tuple(NAMES), None, 0)
+    listed = np.where(np.arange(4)[:, np.newaxis] == 0, WEIGHTS, 0.0)
+    expected = score_pairs(listed[OFF], GOLD[OFF] == 1)
+    assert score_network(network.links(), GOLD, gene_names=NAMES) == expected
+    restricted = score_network(network.links(), GOLD, gene_names=NAMES, regulators=["a"])
+    assert score_network(network, GOLD, gene_names=NAMES) == restricted != expected
+
+
+def test_what_a_list_with_negative_weights_does_not_mention_is_last():
+    rows = OFF & (WEIGHTS > 0.1)
+    links = frame_of(WEIGHTS - 0.5, rows=rows)
+    expected = score_pairs(np.where(rows, WEIGHTS, 0.2)[OFF], GOLD[OFF] == 1)
+    assert score_network(links, GOLD, gene_names=NAMES) == expected
+
+
 def test_a_list_of_true_links_makes_all_other_pairs_false():
     true = frame_of(GOLD, rows=GOLD == 1)[["from", "to"]]
     # a, b and d regulate somebody in one of the lists.
@@ -158,6 +174,13 @@ NETWORK = InferredNetwork(WEIGHTS * OFF, tuple(NAMES), tuple(NAMES), None, 0)
         (pd.concat([frame_of(WEIGHTS)] * 2), GOLD, {}, "12 pair.s. more than once: .'a', 'b'."),
         (frame_of(WEIGHTS)[["from", "to"]], GOLD, {}, "columns regulator, target, weight"),
         (WEIGHTS, frame_of(GOLD * 2), {}, "must say 0 or 1"),
+        (
+            frame_of(WEIGHTS, [*"abc", None]),
+            GOLD,
+            {},
+            r"predicted has 6 pair\(s\) without",
+        ),
+        (WEIGHTS, frame_of(GOLD, [*"abc", None]), {}, r"gold has 6 pair\(s\) without"),
         (WEIGHTS, GOLD, {"gene_names": ["a", "b"]}, "must name the 4 genes"),
         (WEIGHTS, GOLD, {"gene_names": ["a", "a", "b", "c"]}, "3 of them different"),
         (WEIGHTS, GOLD, {"regulators": ["x"]}, "not among the genes: 'x'"),

@@ -6,7 +6,7 @@ the answer.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +102,11 @@ def read_expression(
     _check_finite(values, sorted_names, what)
     check_magnitude(values, what)
     return Expression(values, sorted_names, in_file, is_named)
+
+
+def kept(names: Any) -> Any:
+    """A list of what could be read once only; anything else as it is."""
+    return list(names) if isinstance(names, Iterator) else names
 
 
 def read_further(table: Table, gene_names: Any, layer: str | None, *, what: str) -> Expression:

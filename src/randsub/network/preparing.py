@@ -11,6 +11,7 @@ from randsub.ensemble.inputs import split_validation
 from randsub.ensemble.standardize import Standardizer
 from randsub.network.expression import (
     check_varies,
+    kept,
     match_genes,
     read_expression,
     read_further,
@@ -58,6 +59,7 @@ def prepare(
     Parameters are those of :meth:`randsub.network.PRSNetwork.fit`. Without validation samples, a
     fraction of them is split off, by the generator; None splits nothing off.
     """
+    gene_names = kept(gene_names)
     data = read_expression(expression, gene_names, layer)
     splits = expression_val is None and validation_fraction is not None
     n_samples, least = len(data.values), 3 if splits else 2

@@ -22,6 +22,7 @@ from randsub.ensemble.inputs import check_parameters, seed_words
 from randsub.ensemble.resuming import Logbook
 from randsub.ensemble.settings import training_settings
 from randsub.losses import Reference, SquaredError
+from randsub.network.expression import kept
 from randsub.network.fitted import PathOutputs
 from randsub.network.panel import draws_of
 from randsub.network.preparing import Prepared, describe_expression, prepare
@@ -332,10 +333,10 @@ class PRSNetwork(CallbackSupport, PathOutputs, BaseModelHolder):
         """
         self._init_callback_context(max_subtasks=None)
         data = {
-            "regulators": regulators,
+            "regulators": kept(regulators),
             "expression_val": expression_val,
-            "gene_names": gene_names,
-            "targets": targets,
+            "gene_names": kept(gene_names),
+            "targets": kept(targets),
             "layer": layer,
         }
         with self._all_or_nothing():

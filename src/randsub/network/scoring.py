@@ -56,7 +56,9 @@ def score_network(
     predicted : pandas or polars frame, PRSNetwork, InferredNetwork, array-like or sparse matrix
         A list of links (regulator, target and weight, in the first three columns), a network, or
         weights of shape (n_genes, n_genes) with a row for each regulator. Pairs that a list does
-        not mention have weight 0.
+        not mention have weight 0, or its lowest weight where that is negative. A network is only
+        asked about its own regulators and targets; to a list every pair of ``gold`` is put, also
+        those that were no candidates.
     gold : pandas or polars frame, array-like or sparse matrix of shape (n_genes, n_genes)
         The truth. A matrix says in row i and column j whether gene i regulates gene j. A frame
         lists pairs (regulator, target) in its first two columns; with a third column of 0 and 1,
@@ -66,8 +68,8 @@ def score_network(
         Names of the rows and columns of matrices; by default ``"G1"``, ``"G2"``, ...
     regulators : sequence of str or int, or bool array, default=None
         Candidate regulators: only links from these count. Names, rows of the matrices, or a mask
-        over these rows. By default all genes of a gold matrix; with a list of true links, the genes
-        that regulate in it or in ``predicted``.
+        over these rows. By default those of a network; else all genes of a gold matrix; with a list
+        of true links, the genes that regulate in it or in ``predicted``.
 
     Returns
     -------
@@ -93,7 +95,7 @@ def score_network(
         truth = truth[truth["target"].isin(own.targets)]
         if regulators is None:
             truth = truth[truth["regulator"].isin(own.regulators)]
-    # A weight below 0 would be a statement as well; nothing predicted is below all statements.
+    # Where weights go below 0, what was not predicted ranks no higher than the lowest of them.
     lowest = min(0.0, float(links["weight"].min())) if len(links) else 0.0
     weight = links.set_index(["regulator", "target"])["weight"]
     weights = weight.reindex(pd.MultiIndex.from_frame(truth[["regulator", "target"]]))
@@ -224,6 +226,12 @@ def _first_columns(frame: Any, names: list[str], what: str) -> pd.DataFrame:
     table = pd.DataFrame(
         {name: np.asarray(frame[c]) for name, c in zip(names, columns, strict=True)}
     )
+    nameless = int(table[["regulator", "target"]].isna().any(axis=1).sum())
+    if nameless:
+        raise ValueError(
+            f"{what} has {nameless} pair(s) without the name of a gene. A file with a gene called "
+            "'NA' is read as it is by pandas.read_csv(..., keep_default_na=False)."
+        )
     return table[table["regulator"] != table["target"]]
 
 
