@@ -164,8 +164,32 @@ def test_models_that_treat_categories_themselves_get_them_as_they_are():
     assert fitted(texts, y, pipeline).category_encoder_ is None
 
 
-@pytest.mark.parametrize("dtype", ["category", object])
-def test_what_can_be_read_as_numbers_is_read_so(dtype):
+@pytest.mark.parametrize("kind", ["numbers", "digits", "polars categories", "polars enum"])
+def test_numbers_that_are_declared_to_be_categories_are_labels(kind):
+    """Month or postcode: their order means nothing."""
+    X, _ = frame(n=150)
+    code = np.random.default_rng(1).integers(0, 6, 150)
+    y = np.array([2.0, -2.0, 1.5, -1.5, 2.5, -2.5])[code] + X["a"].to_numpy()
+    plain = X[["a", "b"]].assign(code=[f"n{c}" for c in code])
+    digits = code.astype(str).tolist()
+    table = {
+        "numbers": plain.assign(code=pd.Categorical(code)),
+        "digits": plain.assign(code=pd.Categorical(digits)),
+        "polars categories": as_polars(plain).with_columns(
+            code=pl.Series(digits, dtype=pl.Categorical)
+        ),
+        "polars enum": as_polars(plain).with_columns(
+            code=pl.Series(digits, dtype=pl.Enum([*"012345"]))
+        ),
+    }[kind]
+    model, expected = fitted(table, y), fitted(plain, y)
+    np.testing.assert_array_equal(model.category_encoder_.columns, [2])
+    np.testing.assert_array_equal(model.alpha_, expected.alpha_)
+    np.testing.assert_array_equal(model.predict(table), expected.predict(plain))
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_text_and_objects_that_are_numbers_are_read_so(dtype):
     X, y = frame()
     X = X[["a", "b"]].assign(level=np.arange(len(X)) % 4)
     X["level"] = X["level"].astype(dtype)

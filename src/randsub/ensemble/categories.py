@@ -29,10 +29,10 @@ def choose_categorical(
     Parameters
     ----------
     categorical_features : {"auto", "from_dtype"}, array-like or None
-        "auto": columns of a frame that hold anything but numbers, where the base model is one of
-        scikit-learn's that takes nothing else. "from_dtype": columns of text, objects or
-        categories, whatever the base model. Else the columns themselves: names, positions, or a
-        truth value for each. None: no column.
+        "auto": columns of a frame that have a type of categories, or that hold text or objects of
+        which some spell no number, where the base model is one of scikit-learn's that takes nothing
+        but numbers. "from_dtype": columns of text, objects or categories, whatever the base model.
+        Else the columns themselves: names, positions, or a truth value for each. None: no column.
     X : table of shape (n, M)
     base : estimator
     names : sequence of str
@@ -46,8 +46,10 @@ def choose_categorical(
         return np.empty(0, dtype=np.intp)
     columns = _by_dtype(X)
     if categorical_features == "auto":
-        # What can be read as numbers has always been read so.
-        columns = [j for j in columns if not _is_readable(_values(X, j))]
+        # Text that spells numbers is read as numbers, as scikit-learn does; numbers that somebody
+        # has declared to be categories are mere labels.
+        declared = _declared(X)
+        columns = [j for j in columns if declared[j] or not _is_readable(_values(X, j))]
     return np.array(columns, dtype=np.intp)
 
 
@@ -65,20 +67,27 @@ def _only_numbers(base: Any) -> bool:
 
 def _by_dtype(frame: Table) -> list[int]:
     """Columns of text, of objects, or of categories."""
+    declared = _declared(frame)
     if frame_kind(frame) == "polars":
         import polars as pl
 
-        kinds = (pl.String, pl.Categorical, pl.Enum, pl.Object)
-        return [j for j, dtype in enumerate(frame.dtypes) if isinstance(dtype, kinds)]
-    from pandas.api.types import is_object_dtype, is_string_dtype
+        kinds = (pl.String, pl.Object)
+        held = [isinstance(dtype, kinds) for dtype in frame.dtypes]
+    else:
+        from pandas.api.types import is_object_dtype, is_string_dtype
 
-    return [
-        j
-        for j, dtype in enumerate(frame.dtypes)
-        if isinstance(dtype, pd.CategoricalDtype)
-        or is_object_dtype(dtype)
-        or is_string_dtype(dtype)
-    ]
+        held = [is_object_dtype(dtype) or is_string_dtype(dtype) for dtype in frame.dtypes]
+    return [j for j, is_held in enumerate(held) if is_held or declared[j]]
+
+
+def _declared(frame: Table) -> list[bool]:
+    """Which columns of a frame have a type of categories, whatever these are."""
+    kinds: tuple[type, ...] = (pd.CategoricalDtype,)
+    if frame_kind(frame) == "polars":
+        import polars as pl
+
+        kinds = (pl.Categorical, pl.Enum)
+    return [isinstance(dtype, kinds) for dtype in frame.dtypes]
 
 
 def _is_readable(values: Any) -> bool:

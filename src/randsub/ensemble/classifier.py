@@ -46,11 +46,11 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Columns that hold categories. Each becomes an indicator for each of its values (a missing
         one counts as a value, one that is met only later has none), and these are drawn together:
         alpha and everything else that is learned is about the columns of X. "auto" encodes columns
-        of a frame that do not hold numbers, where the base model is one of scikit-learn's that
-        takes nothing but numbers; pipelines, models that treat categories themselves and those of
-        other libraries get such columns as they are. "from_dtype" encodes every column of text,
-        objects or categories, whatever the base model; a list of names or positions, these; None,
-        nothing.
+        of a frame that have a type of categories or hold text that spells no numbers, where the
+        base model is one of scikit-learn's that takes nothing but numbers; pipelines, models that
+        treat categories themselves and those of other libraries get such columns as they are.
+        "from_dtype" encodes every column of text, objects or categories, whatever the base model;
+        a list of names or positions, these; None, nothing.
     max_iter : int, default=2400
         Number of epochs; in each, every batch gives one gradient step.
     learning_rate : float, default=5e-4
