@@ -147,6 +147,33 @@ def test_indicators_of_any_values(seen, later):
         )
 
 
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "polars", "array"])
+def test_a_missing_label_in_a_listed_column_of_numbers(kind):
+    X, y = frame()
+    code = np.arange(60) % 3 + 0.0
+    code[:7] = np.nan
+    plain = X[["a", "b"]].assign(code=code)
+    make = {
+        "pandas": lambda table: table,
+        "nullable": lambda table: table.assign(code=table["code"].astype("Int64")),
+        "polars": lambda table: pl.DataFrame(table.to_dict("list")),
+        "array": lambda table: table.to_numpy(),
+    }[kind]
+    model = fitted(make(plain), y, categorical_features=[2])
+    assert model.category_encoder_.categories_ == [[None, 0, 1, 2]]
+    text = plain.assign(code=plain["code"].map({0.0: "p", 1.0: "q", 2.0: "r"}))
+    expected = fitted(text, y)
+    np.testing.assert_array_equal(model.alpha_, expected.alpha_)
+    np.testing.assert_array_equal(model.predict(make(plain)), expected.predict(text))
+    # Numbers that are missing elsewhere are refused as ever.
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.predict(make(plain.assign(a=np.nan)))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        fitted(make(plain.assign(a=np.nan)), y, categorical_features=[2])
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        fitted(make(plain), y, categorical_features=[])
+
+
 # -- when nothing is encoded ---------------------------------------------------------------------
 
 

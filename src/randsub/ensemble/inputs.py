@@ -110,6 +110,15 @@ def check_table(
     return X
 
 
+def refuse_missing(model: Any, X: Table, columns: IntArray) -> None:
+    """Raise where some columns of numbers of a checked table have missing values."""
+    if frame_kind(X) is not None:
+        columns = np.intersect1d(columns, np.flatnonzero(numeric_columns(X)))
+    if len(columns):
+        numbers = X[:, columns] if frame_kind(X) is None else to_array(X, columns)
+        check_array(numbers, input_name="X", estimator=model)
+
+
 def _short_indices(X: Table) -> Table:
     """A sparse matrix with 32-bit indices where these suffice: many base models take no other."""
     if not issparse(X) or X.indices.dtype == np.int32 == X.indptr.dtype:

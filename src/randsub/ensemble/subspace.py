@@ -38,6 +38,7 @@ from randsub.ensemble.inputs import (
     check_samples,
     check_table,
     match_frame,
+    refuse_missing,
     seed_words,
     split_validation,
 )
@@ -196,6 +197,7 @@ class SubspaceEnsemble(BaseModelHolder):
         self.category_encoder_ = None
         if len(columns):
             self.category_encoder_ = CategoryEncoder(columns).fit(X, samples.rows)
+        self._check_missing(X)
         return samples
 
     def _checked_validation(
@@ -227,12 +229,31 @@ class SubspaceEnsemble(BaseModelHolder):
             X,
             reset=reset,
             accept_sparse=tags.input_tags.sparse,
-            allow_nan=tags.input_tags.allow_nan,
+            allow_nan=tags.input_tags.allow_nan or self._lists_categories(),
             min_samples=min_samples,
         )
         if reset:
             return X
-        return as_fitted(X, self._kind, self._columns)
+        X = as_fitted(X, self._kind, self._columns)
+        self._check_missing(X)
+        return X
+
+    def _lists_categories(self) -> bool:
+        """Whether the user names the columns of categories, which may be columns of numbers."""
+        return self.categorical_features is not None and not isinstance(
+            self.categorical_features, str
+        )
+
+    def _check_missing(self, X: Table) -> None:
+        """Raise where a number is missing, now that it is known which columns hold labels.
+
+        A missing label is a category of its own, so these columns were let pass at first.
+        """
+        if not self._lists_categories() or get_tags(self).input_tags.allow_nan:
+            return
+        encoder = self.category_encoder_
+        labels: IntArray = np.arange(0) if encoder is None else encoder.columns
+        refuse_missing(self, X, np.setdiff1d(np.arange(X.shape[1]), labels))
 
     def _prepared(self, given: Given, rng: np.random.Generator) -> Material:
         """Split and scale the data, and choose who trains on it."""
