@@ -61,7 +61,7 @@ def test_a_model_that_was_not_fitted_has_no_image():
         alpha_image(PRSRegressor(), (2, 2))
 
 
-@pytest.mark.parametrize("shape", [(2,), (2, 2, 2, 2), (0, 4), (2.0, 2), "ab", ()])
+@pytest.mark.parametrize("shape", [(2,), (2, 2, 2, 2), (0, 4), (2.0, 2), "ab", (), 4])
 def test_shapes_that_are_none(shape):
     with pytest.raises(ValueError, match=r"shape must be \(height, width\)"):
         columns_to_images(np.ones((1, 4)), shape)

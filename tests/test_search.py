@@ -125,6 +125,7 @@ def test_a_grid_for_images():
     "change, error, message",
     [
         ({"penalties": []}, ValueError, "penalties is empty"),
+        ({"penalties": ExpectedSize(0.1)}, TypeError, "a list of them, got the single Expected"),
         ({"penalties": [0.1]}, TypeError, "must hold Penalty objects or None, got 0.1"),
         ({"penalties": [ExpectedSize(-1.0)]}, ValueError, "ExpectedSize needs a finite lam"),
         ({"model": KNeighborsRegressor()}, TypeError, "got KNeighborsRegressor"),

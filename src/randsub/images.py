@@ -12,7 +12,7 @@ A model knows columns and not images, so that the shape is given to :func:`alpha
 being an attribute of the model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,17 +107,18 @@ def alpha_image(model: Any, shape: Sequence[int]) -> FloatArray:
     alpha : ndarray of the given shape
     """
     check_is_fitted(model)
-    alpha = np.asarray(model.feature_importances_)
-    if alpha.shape != (np.prod(_checked(shape)),):
+    alpha, shape = np.asarray(model.feature_importances_), _checked(shape)
+    if alpha.shape != (np.prod(shape),):
         raise ValueError(
-            f"An image of shape {tuple(shape)} has {int(np.prod(shape))} numbers, but the model "
+            f"An image of shape {shape} has {int(np.prod(shape))} numbers, but the model "
             f"was trained on {len(alpha)} columns."
         )
     return alpha.reshape(shape)
 
 
 def _checked(shape: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(shape)
+    # A single number has no sizes at all.
+    sizes = tuple(shape) if isinstance(shape, Iterable) else ()
     whole = all(isinstance(size, int | np.integer) and size > 0 for size in sizes)
     if len(sizes) not in (2, 3) or not whole:
         raise ValueError(

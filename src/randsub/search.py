@@ -131,6 +131,8 @@ def search_penalty(
     >>> search.best_index
     0
     """
+    if isinstance(penalties, Penalty):
+        raise TypeError(f"penalties must be a list of them, got the single {penalties!r}.")
     penalties = list(penalties)
     _check(model, penalties, X_val, scoring, warm_iter)
     scorer = None if X_val is None else check_scoring(model, scoring=scoring)

@@ -36,6 +36,8 @@ def test_a_name_with_an_asterisk_is_itself_first():
         ([["lag_*", "lag_1"]], NAMES, "lists column 'lag_1' more than once"),
         ({"a": ["lag_*"], "b": "l*"}, NAMES, "lists column 'lag_1' more than once"),
         ({"a": "lag"}, NAMES, "maps a group to 'lag'"),
+        ([[0, 1], 2, 3, 4, 5, 5], NAMES, "lists of columns and beside them 2"),
+        ([["lag_*"], "price"], NAMES, "beside them 'price'"),
     ],
 )
 def test_prefixes_that_name_nothing_or_too_much(feature_groups, names, message):

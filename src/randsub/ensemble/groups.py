@@ -35,6 +35,12 @@ def resolve_groups(feature_groups: Any, n_features: int, names: Sequence[str]) -
         lists = [isinstance(e, Iterable) and not isinstance(e, str) for e in entries]
         if entries and all(lists):
             labels = _from_lists(entries, n_features, names)
+        elif any(lists):
+            single = entries[lists.index(False)]
+            raise ValueError(
+                f"feature_groups has lists of columns and beside them {single!r}; give each group "
+                "as a list, a single column too, or one label for each column."
+            )
         else:
             labels = _from_labels(entries, n_features)
     number: dict[Hashable, int] = {}

@@ -19,8 +19,9 @@ class FusedLasso(Penalty):
     ----------
     lam : float
     edges : array-like of int of shape (n_edges, 2), or sparse matrix of shape (M, M)
-        Pairs of neighbouring features; or a symmetric adjacency matrix of all features, whose
-        entries are the weights of the edges. What is on its diagonal does not matter, so that
+        Pairs of neighbouring features, in either order, a pair that is listed twice counting twice;
+        or a symmetric adjacency matrix of all features, whose entries are the weights of the edges.
+        What is on its diagonal does not matter, so that
         :func:`sklearn.feature_extraction.image.grid_to_graph` can be given as it is.
     weights : array-like of shape (n_edges,), default=None
         w, not negative; 1 for each edge by default. Not with an adjacency matrix, which has its
