@@ -235,3 +235,15 @@ def test_validation_samples_of_other_genes():
 def test_constant_genes_are_named():
     with pytest.raises(ValueError, match=r"1 gene\(s\) have the same value in all 5 rows: 'd'"):
         check_varies(VALUES, NAMES, "rows")
+
+
+def test_what_varies_by_rounding_alone_is_constant():
+    values = VALUES.copy()
+    values[:, 1] = np.where(np.arange(len(values)) % 2, 0.3, 0.1 + 0.2)
+    assert np.ptp(values[:, 1]) > 0.0
+    with pytest.raises(ValueError, match=rf"1 gene\(s\) have the same value.*'{NAMES[1]}'"):
+        check_varies(values, NAMES, "rows")
+    # Small numbers, and small deviations, that are more than that.
+    values[:, 1] = VALUES[:, 0]
+    check_varies(values * 1e-90, NAMES, "rows")
+    check_varies(1.0 + values * 1e-9, NAMES, "rows")

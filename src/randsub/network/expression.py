@@ -210,8 +210,14 @@ def _by_name(chosen: Any, expression: Expression, role: str) -> IntArray:
 
 
 def check_varies(values: FloatArray, names: Sequence[str], where: str) -> None:
-    """Raise where a gene has the same value in all samples (rows) given."""
-    constant = [names[j] for j in np.flatnonzero(np.ptp(values, axis=0) == 0.0).tolist()]
+    """Raise where a gene has the same value, but for rounding, in all samples (rows) given."""
+    # What scaling would leave as it is (scikit-learn's rule): such a gene has no deviation to scale
+    # by, and its links would stay at the alpha they began with, before all that was learned.
+    mean, variance = values.mean(axis=0), values.var(axis=0)
+    n, epsilon = len(values), np.finfo(np.float64).eps
+    is_constant = variance <= n * epsilon * variance + (n * mean * epsilon) ** 2
+    is_constant |= np.ptp(values, axis=0) == 0.0
+    constant = [names[j] for j in np.flatnonzero(is_constant).tolist()]
     if constant:
         raise ValueError(
             f"{len(constant)} gene(s) have the same value in all {len(values)} {where}: "
