@@ -15,7 +15,9 @@ from randsub.datasets.mnist import DigitImages
 from randsub.exceptions import DatasetNotFoundError
 from randsub.network import PRSNetwork, score_network
 from randsub.reproduce.experiments import EXPERIMENTS, dream4, mnist
+from randsub.reproduce.methods import BASES
 from randsub.reproduce.outputs import Folder, results_frame
+from randsub.reproduce.settings import network_parameters
 from randsub.reproduce.store import Record
 from randsub.search import image_penalties, search_penalty
 
@@ -75,6 +77,16 @@ def test_rows_of_a_network_are_those_that_the_estimator_chooses(loaders, tmp_pat
         assert rows.loc[setting, "aupr"] == scores.aupr
         assert rows.loc[setting, "size"] == pytest.approx(model.expected_sizes_.mean())
         assert rows.loc[setting, "settings"] == "defaults"
+
+
+def test_the_row_of_the_default_is_what_the_estimator_does_by_itself():
+    default = PRSNetwork()
+    base = BASES[dream4.DEFAULT["base"]]["regression"]()
+    assert repr(default._base()) == repr(base)
+    assert (default.lam, default.lam_choice) == ("path", dream4.RULES[dream4.DEFAULT["setting"]])
+    own = {**default.get_params(), "lams": list(default.lams)}
+    parameters = network_parameters(dream4.DEFAULT["settings"], None)
+    assert parameters == {name: own[name] for name in parameters}
 
 
 def test_the_penalty_of_images_is_that_of_the_search(loaders, tmp_path):
