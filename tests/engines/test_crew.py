@@ -136,6 +136,92 @@ def test_others_may_use_the_backend_meanwhile(backend) -> None:
         assert workers.ask(give_out, 3) == [0, 1, 2]
 
 
+def napped(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def beside_a_call_of_two(other: Any) -> list[Any]:
+    """Answers to calls of two processes, in the midst of which another thread does its own."""
+    begun = threading.Event()
+    aside = threading.Thread(target=lambda: begun.wait(60.0) and other(), daemon=True)
+    aside.start()
+    answers: list[Any] = []
+
+    def call() -> None:
+        calls = [sklearns_delayed(napped)(0.01 + n / 1000) for n in range(30)]
+        answers.extend(ask_all(Crew(2, "processes"), calls, begun.set))
+
+    main = threading.Thread(target=call, daemon=True)
+    main.start()
+    for thread in (main, aside):
+        thread.join(60.0)
+        assert not thread.is_alive(), "They wait for each other."
+    return answers
+
+
+def test_threads_with_different_numbers_of_processes_do_not_wait_for_ever() -> None:
+    found: list[float] = []
+
+    def other() -> None:
+        found.extend(ask_all(Crew(3, "processes"), [sklearns_delayed(napped)(0.02)] * 30))
+
+    assert beside_a_call_of_two(other) == [0.01 + n / 1000 for n in range(30)]
+    assert found == [0.02] * 30
+
+
+def test_a_failure_in_one_thread_leaves_the_processes_to_others() -> None:
+    failures: list[ZeroDivisionError] = []
+
+    def other() -> None:
+        try:
+            ask_all(Crew(2, "processes"), [sklearns_delayed(divmod)(1, 0)] * 4)
+        except ZeroDivisionError as failure:
+            failures.append(failure)
+
+    assert beside_a_call_of_two(other) == [0.01 + n / 1000 for n in range(30)]
+    assert len(failures) == 1
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["between calls", "during a call"])
+def test_processes_that_others_have_ended_are_replaced(kept) -> None:
+    def give_out(n: int, again: bool) -> Any:
+        return sklearns_delayed(napped)(0.1)
+
+    def end_all() -> None:
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+
+    with Crew(2, "processes") as workers:
+        assert workers.ask(give_out, 2) == [0.1, 0.1]
+        orders = [] if kept else [end_all]
+        if kept:
+            end_all()
+        with pytest.warns(WorkerLostWarning, match="done again"):
+            found = workers.ask(give_out, 8, on_answer=lambda: orders and orders.pop()())
+    assert found == [0.1] * 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_does_not_wait_for_the_turn_of_a_thread_that_it_lacks() -> None:
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with crew._PROCESSES.turn(LokyBackend()):
+            held.set()
+            over.wait(60.0)
+
+    other = threading.Thread(target=hold, daemon=True)
+    other.start()
+    assert held.wait(60.0)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if crew._PROCESSES._lock.acquire(blocking=False) else 1)
+    _, status = os.waitpid(child, 0)
+    over.set()
+    other.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
 def failing(errors: list[Exception]) -> Any:
     """A Parallel that fails in these ways, one after the other, before it does its work."""
 

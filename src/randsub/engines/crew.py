@@ -1,8 +1,11 @@
 """The workers that joblib's configuration names: kept during a fit, replaced when they die."""
 
 import copy
+import os
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from joblib import effective_n_jobs, parallel_config
@@ -37,6 +40,7 @@ _LOCAL: Final = (SequentialBackend, ThreadingBackend, LokyBackend, Multiprocessi
 _LOST: Final = frozenset(
     {
         "BrokenExecutor",  # processes of this machine
+        "ShutdownExecutorError",  # the same, ended by somebody else in this program
         "CancelledError",  # Dask: data that only a dead worker had, or no connection any more
         "CommClosedError",
         "KilledWorker",
@@ -48,6 +52,36 @@ _LOST: Final = frozenset(
 )
 # The backend itself has tried again, and the same task was the end of several workers.
 _HOPELESS: Final = frozenset({"KilledWorker"})
+
+
+class _Processes:
+    """Turns of threads at the processes of this machine, which joblib keeps for all of them.
+
+    A thread that wants another number of processes keeps the others from giving them work, and
+    waits until they have none: where one has more to give out, both wait for ever. And a task that
+    fails, or is overdue, is the end of all processes, whoever has work there.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def forget_other_threads(self) -> None:
+        """In a forked process: whoever had its turn is not there to end it."""
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def turn(self, backend: Any) -> Iterator[None]:
+        """Wait for a turn, where the backend is the one that shares its processes."""
+        if not isinstance(backend, LokyBackend):
+            yield
+            return
+        with self._lock:
+            yield
+
+
+_PROCESSES = _Processes()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_PROCESSES.forget_other_threads)
 
 
 class Crew:
@@ -147,7 +181,7 @@ class Crew:
         answers: dict[int, Any] = {}
         losses = 0
         again = False
-        with self:
+        with self, _PROCESSES.turn(_active_backend(self.prefers)):
             self._renew_before(n_bytes)
             while left := [n for n in range(n_tasks) if n not in answers]:
                 try:
@@ -289,7 +323,11 @@ def _is_time_limit(error: Exception) -> bool:
 
 def lost_a_worker(error: Exception) -> bool:
     """Whether an error says that a worker is gone, rather than that a task has failed."""
-    return any(kind.__name__ in _LOST for kind in type(error).__mro__)
+    kinds = type(error).__mro__
+    if type(error) is RuntimeError and error.__context__ is not None:
+        # Of processes that somebody else has ended joblib tells in words of its own.
+        kinds += type(error.__context__).__mro__
+    return any(kind.__name__ in _LOST for kind in kinds)
 
 
 def _is_hopeless(error: Exception) -> bool:
