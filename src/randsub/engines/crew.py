@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from joblib import effective_n_jobs, parallel_config
+from joblib.externals.loky import reusable_executor
 from joblib.parallel import (
     LokyBackend,
     MultiprocessingBackend,
@@ -64,10 +65,18 @@ class _Processes:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._of_parent: Any = None
 
-    def forget_other_threads(self) -> None:
-        """In a forked process: whoever had its turn is not there to end it."""
+    def begin_anew(self) -> None:
+        """In a forked process: whoever had its turn is not there, and the processes are another's.
+
+        joblib would take the parent's for its own, and fail. What it has of them is kept, since to
+        give it up would disturb the parent.
+        """
         self._lock = threading.RLock()
+        if getattr(reusable_executor, "_executor", None) is not None:
+            self._of_parent = reusable_executor._executor
+            reusable_executor._executor = None
 
     @contextmanager
     def turn(self, backend: Any) -> Iterator[None]:
@@ -81,7 +90,7 @@ class _Processes:
 
 _PROCESSES = _Processes()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_PROCESSES.forget_other_threads)
+    os.register_at_fork(after_in_child=_PROCESSES.begin_anew)
 
 
 class Crew:
