@@ -79,6 +79,26 @@ def test_a_vote_for_a_class_beyond_the_last_is_a_failure() -> None:
         predict_one(learner, model(predict=np.array([0, 1, 2, 0])), X, COLUMNS)
 
 
+@pytest.mark.parametrize("values", [[-0.5, 1.5], [0.1, 7.0], [-3.0, 0.5]])
+def test_probabilities_that_are_none_are_a_failure(values) -> None:
+    learner = Learner("Base()", np.array([0, 1]), "soft")
+    fitted = model(predict_proba=np.array([values] * 4), classes_=np.array([0, 1]))
+    with pytest.raises(BaseModelError, match=r"outside \[0, 1\]"):
+        predict_one(learner, fitted, X, COLUMNS)
+
+
+def test_probabilities_may_be_rounded() -> None:
+    learner = Learner("Base()", np.array([0, 1]), "soft")
+    rounded = np.array([[-1e-9, 1.0 + 1e-9]] * 4)
+    fitted = model(predict_proba=rounded, classes_=np.array([0, 1]))
+    np.testing.assert_array_equal(predict_one(learner, fitted, X, COLUMNS), rounded)
+
+
+def test_complex_numbers_are_a_failure() -> None:
+    with pytest.raises(BaseModelError, match="complex numbers"):
+        predict_one(Learner("Base()"), model(predict=np.array([1j, 0, 1, 2])), X, COLUMNS)
+
+
 def test_a_failure_is_named_in_one_line() -> None:
     long = SimpleNamespace()
     long_repr = type("Long", (), {"__repr__": lambda self: "Long(a=1,\n     b=2)"})()

@@ -313,6 +313,8 @@ def test_a_missing_file_is_refused(stopped, tmp_path):
     for path in (tmp_path / "none.ckpt", tmp_path):
         with pytest.raises(FileNotFoundError, match="is no file"):
             remade().fit(X, y, resume_from=path)
+    with pytest.raises(TypeError, match="resume_from must be the path of a file, got 3"):
+        remade().fit(X, y, resume_from=3)
 
 
 def damaged(tree, name):

@@ -11,6 +11,9 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines.base import Learner
 from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 
+# How far rounding may lead a probability out of [0, 1].
+TOLERANCE = 1e-6
+
 
 @contextmanager
 def base_model_at_work() -> Iterator[None]:
@@ -33,15 +36,27 @@ def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> Fl
         raise
     except Exception as failure:
         raise failed_on(learner, failure, columns) from failure
+    reason = None
     if not np.isfinite(prediction).all():
         reason = "it predicts NaN or infinite values"
+    elif learner.classes is not None and not _are_shares(prediction):
+        reason = "it predicts probabilities outside [0, 1]"
+    if reason is not None:
         raise BaseModelError(_short_name(learner), reason, columns.tolist())
     return prediction
 
 
+def _are_shares(prediction: FloatArray) -> bool:
+    lowest, highest = prediction.min(initial=0.0), prediction.max(initial=0.0)
+    return bool(lowest >= -TOLERANCE and highest <= 1.0 + TOLERANCE)
+
+
 def _asked(learner: Learner, model: Any, part: Table) -> FloatArray:
     if learner.classes is None:
-        return np.asarray(model.predict(part), dtype=float).reshape(n_rows(part), 1)
+        values = np.asarray(model.predict(part))
+        if np.iscomplexobj(values):
+            raise TypeError("it predicts complex numbers")
+        return values.astype(float).reshape(n_rows(part), 1)
     if learner.voting == "soft":
         return aligned(learner, model, model.predict_proba(part))
     return np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]

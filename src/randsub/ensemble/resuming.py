@@ -54,6 +54,8 @@ class Logbook:
         self.path: Path | None = None
         self.progress: Any = None
         if resume_from is not None:
+            if not isinstance(resume_from, str | os.PathLike):
+                raise TypeError(f"resume_from must be the path of a file, got {resume_from!r}.")
             self.path = Path(resume_from)
             self._open(self.path, flexible)
 
