@@ -73,6 +73,7 @@ def test_given_splits_are_taken_as_far_as_rows_go(n, n_folds, as_mask, seed):
     [
         ([], "at least one; got 0 entries"),
         ([([0], [1], [2])], "pairs of rows"),
+        ([3], "pairs of rows .* got 3 among them"),
         ([([0, 1], [12])], "names the row 12, but X has 12 rows"),
         ([([0, -1], [2])], "names the row -1"),
         ([([0.5], [2])], "arrays of row numbers; got one of shape .* type float64"),

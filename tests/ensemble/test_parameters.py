@@ -671,3 +671,19 @@ def test_members_that_cannot_predict_are_found_when_fitting(kind):
     with pytest.raises(BaseModelError, match="n_neighbors"):
         model.fit(X, [0, 0, 1])
     assert not hasattr(model, "estimators_")
+
+
+def test_members_that_cannot_predict_are_found_behind_one_that_sees_nothing():
+    settings = {"n_batches": 2, "max_iter": 2, "n_estimators": 3, "n_revivals": 0}
+    X = np.random.default_rng(0).normal(size=(3, 2))
+    y, weight = [0, 1, 0], [1.0, 2.0, 1.0]
+    n_blind = 0
+    for seed in range(60):
+        model = PRSClassifier(KNeighborsClassifier(1), **settings, random_state=seed)
+        features = model.fit(X, y, sample_weight=weight).estimators_features_
+        n_blind += len(features[0]) == 0 < sum(map(len, features))
+        model.set_params(estimator=KNeighborsClassifier(50))
+        if any(map(len, features)):
+            with pytest.raises(BaseModelError, match="n_neighbors"):
+                model.fit(X, y, sample_weight=weight)
+    assert n_blind > 0

@@ -89,13 +89,22 @@ def choose_folds(cv: Any) -> Folds:
         return DealtFolds(5 if cv is None else int(cv))
     if hasattr(cv, "split"):
         return SplitterFolds(check_cv(cv))
-    splits = [tuple(map(_as_rows, split)) for split in cv]
+    splits = [tuple(map(_as_rows, _as_pair(split))) for split in cv]
     if not splits or any(len(split) != 2 for split in splits):
         raise ValueError(
             "An iterable cv should have pairs of rows for training and rows held out, at least "
             f"one; got {len(splits)} entries of lengths {sorted({len(s) for s in splits})}."
         )
     return GivenFolds(splits)  # type: ignore[arg-type] # pairs, as was checked
+
+
+def _as_pair(split: Any) -> Iterable[Any]:
+    if not isinstance(split, Iterable):
+        raise ValueError(
+            "An iterable cv should have pairs of rows for training and rows held out; got "
+            f"{split!r} among them."
+        )
+    return split
 
 
 def _as_rows(part: Any) -> IntArray:

@@ -160,7 +160,7 @@ class BasePRS(CallbackSupport, AlphaEnsemble):
             material = self._prepared(given, rng)
             with material.dispatcher, self._fit_task(**material.samples.facts()):
                 self._learn(material, rng, logbook)
-            self._ask_first_member(material)
+            self._ask_one_member(material)
         return self
 
     def _most_rows(self, n: int) -> int:

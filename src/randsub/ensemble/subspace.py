@@ -139,7 +139,7 @@ class SubspaceEnsemble(BaseModelHolder):
             material = self._prepared(given, rng)
             with material.dispatcher:
                 self._learn(material, rng)
-            self._ask_first_member(material)
+            self._ask_one_member(material)
         return self
 
     def _given(
@@ -327,20 +327,24 @@ class SubspaceEnsemble(BaseModelHolder):
         portions = [rows[portion] for portion in row_portions(*X.shape)]
         return np.concatenate([self._average_of_rows(take_rows(X, part)) for part in portions])
 
-    def _ask_first_member(self, material: Material) -> None:
+    def _ask_one_member(self, material: Material) -> None:
         """Raise where a member fails only when it is asked.
 
         Training may never have asked such a model: in small batches with one class, say, none is
         needed.
         """
         samples = material.samples
-        self._average_of_rows(take_rows(samples.X, samples.rows[:1]), n_members=1)
+        # One that sees nothing predicts a constant, whatever the base model.
+        sighted = (i for i, columns in enumerate(self.estimators_features_) if len(columns))
+        place = next(sighted, 0)
+        row = take_rows(samples.X, samples.rows[:1])
+        self._average_of_rows(row, members=slice(place, place + 1))
 
-    def _average_of_rows(self, X: Table, n_members: int | None = None) -> FloatArray:
+    def _average_of_rows(self, X: Table, members: slice = slice(None)) -> FloatArray:
         """The same for a checked table that is worked on as a whole, and for some members."""
         scaled = X if self.standardizer_ is None else self.standardizer_.transform(X)
-        models, encoder = self.estimators_[:n_members], self.category_encoder_
-        features = self.estimators_features_[:n_members]
+        models, encoder = self.estimators_[members], self.category_encoder_
+        features = self.estimators_features_[members]
         if encoder is not None:
             scaled = encoder.transform(X, scaled)
             features = [encoder.expand(columns) for columns in features]
