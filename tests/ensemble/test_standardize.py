@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from randsub import _tables
@@ -109,3 +110,14 @@ def test_files_are_scaled_as_they_are_read(dtype, tmp_path):
     assert isinstance(expected, np.ndarray)
     assert everything.dtype == expected.dtype
     np.testing.assert_array_equal(everything, expected)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
+def test_single_precision_has_no_number_for_some_squares(make):
+    # Columns of numbers up to 1e25 have a variance of 1e50.
+    sizes = 10.0 ** np.arange(-25, 26, 10)
+    values = (np.random.default_rng(0).normal(size=(50, 6)) * sizes).astype("float32")
+    scaled = Standardizer().fit(make(values), None).transform(make(values))
+    assert scaled.dtype == np.float32
+    expected = values / values.astype(float).std(axis=0)
+    np.testing.assert_allclose(scaled.toarray(), expected, rtol=1e-5)

@@ -60,8 +60,9 @@ def cases(draw: Any, model: Any) -> Case:
     fit |= validation(further, fit, data)
     told = {**data.told, "target": target, "weights": weights, "base": base, "validation": further}
     as_they_are = issparse(X) or given_.get("standardize") is False
-    if isinstance(estimator, SVC | SVR) and as_they_are and data.told["values"] != "normal":
-        # On numbers of any size that nobody scales, LIBSVM itself may not end.
+    of_any_size = as_they_are and data.told["values"] != "normal"
+    if isinstance(estimator, SVC | SVR) and (of_any_size or weights in inputs.WEIGHTS["hostile"]):
+        # On numbers of any size that nobody scales, weights among them, LIBSVM may not end.
         estimator.set_params(max_iter=max(estimator.max_iter, 1000))
     return Case(
         model(estimator, **given_), fit, queries(X, data), told, (*given_, "estimator", *fit)

@@ -38,7 +38,7 @@ WORDS = (RandsubWarning, LinAlgWarning)
 # Seconds of computing; the first fit with an engine compiles it.
 PATIENCE = 120
 # Seconds of waiting, on a machine that may have other things to do.
-LAST = 900
+LAST = 300
 
 
 class Hang(BaseException):  # no error: nothing that catches errors may catch it

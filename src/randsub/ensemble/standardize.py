@@ -82,7 +82,10 @@ class Standardizer:
         return X if self._columns is None else to_array(X, self._columns)
 
     def _read(self, X: Table, rows: IntArray) -> Table:
-        return self._numbers(take_rows(X, rows))
+        part = self._numbers(take_rows(X, rows))
+        # Of sparse data scikit-learn keeps the variance in the type of the data, which may have no
+        # number for the square of one that it has.
+        return part.astype(np.float64) if issparse(part) else part
 
 
 def _in_portions(X: Table, n: int, weight: FloatArray | None) -> bool:
