@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -221,6 +222,19 @@ def test_arrays_that_begin_elsewhere_are_noticed(case, tmp_path):
     whole[place] ^= 2
     path.write_bytes(bytes(whole))
     with pytest.raises(DatasetFormatError, match=r"damaged|cannot be read"):
+        case.load(tmp_path)
+
+
+@every_loader
+def test_entries_that_are_no_arrays_are_noticed(case, tmp_path):
+    """Of an entry that does not begin as an array, numpy returns the bytes."""
+    path = tiny_files.save(tmp_path / case.file, case.arrays)
+    if path.suffix != ".npz":
+        pytest.skip("not an archive of arrays")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in case.arrays:
+            archive.writestr(f"{name}.npy", b"no array")
+    with pytest.raises(DatasetFormatError, match="in it is no array"):
         case.load(tmp_path)
 
 

@@ -121,7 +121,12 @@ def _pick_arrays(
                 path, f"it has no array {', '.join(missing)}, only {', '.join(archive.files)}"
             )
         wanted = [*required, *(name for name in optional if name in archive.files)]
-        return {name: archive[name] for name in wanted}
+        arrays = {name: archive[name] for name in wanted}
+        # What does not begin as an array numpy hands over as it is.
+        foreign = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+        if foreign:
+            raise DatasetFormatError(path, f"{', '.join(foreign)} in it is no array")
+        return arrays
 
 
 def read_frame(path: Path, separator: str = ",", *, header: bool = True) -> pd.DataFrame:
