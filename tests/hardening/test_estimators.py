@@ -22,6 +22,7 @@ from randsub import (
     RaSEClassifier,
     RaSERegressor,
 )
+from randsub._tables import frame_kind, numeric_columns
 
 DIMENSIONS = ["rows", "columns", "values", "container", "target", "weights", "validation"]
 DIMENSIONS += ["base", "parameters"]
@@ -60,6 +61,8 @@ def cases(draw: Any, model: Any) -> Case:
     fit |= validation(further, fit, data)
     told = {**data.told, "target": target, "weights": weights, "base": base, "validation": further}
     as_they_are = issparse(X) or given_.get("standardize") is False
+    # Columns of numbers that are not of a type of numbers are left to the base model.
+    as_they_are |= frame_kind(X) is not None and not numeric_columns(X).all()
     of_any_size = as_they_are and data.told["values"] != "normal"
     if isinstance(estimator, SVC | SVR) and (of_any_size or weights in inputs.WEIGHTS["hostile"]):
         # On numbers of any size that nobody scales, weights among them, LIBSVM may not end.
