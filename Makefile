@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 OUT ?= demo-output
 BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
+ARGS ?= --help
 
-.PHONY: demo test harden test-anndata test-ray docs lint format bench paper clean help
+.PHONY: demo test harden test-anndata test-ray docs lint format bench paper reproduce clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -21,10 +22,15 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.tested: $(VENV)/.installed
+# The experiments, a package of their own beside the library.
+$(VENV)/.experiments: $(VENV)/.installed experiments/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable experiments
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.experiments
 	$(BIN)/python -m pip install --quiet --group test
 	touch $@
 
@@ -70,7 +76,7 @@ test-ray:
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-ray/bin/python -m pip install --quiet --editable ".[ray]" --group test
-	.venv-ray/bin/python -m pytest tests/ensemble/test_clusters.py -k ray
+	.venv-ray/bin/python -m pytest tests/estimators/test_clusters.py -k ray
 
 #   make docs   the documentation, into docs/_build/html; a warning is an error
 docs: $(VENV)/.documented
@@ -86,9 +92,13 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/wide.py
 
 #   make paper  the authors' own files (DATA=folder): the paper's settings, then the defaults
-paper: $(VENV)/.installed
+paper: $(VENV)/.experiments
 	$(BIN)/python benchmarks/simulated.py --data $(DATA) --files friedman_1 hypercube_1 --jobs 2
 	$(BIN)/python benchmarks/simulated.py --data $(DATA) --settings defaults --bases knn tree svm --jobs 2
+
+#   make reproduce  the paper's experiments (ARGS="simulated --quick --jobs 2"); ARGS=--help lists them
+reproduce: $(VENV)/.experiments
+	$(BIN)/randsub-experiments $(ARGS)
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:

@@ -1,13 +1,13 @@
-"""A cluster on this machine: the same result, what is sent, and what the death of others costs.
+"""Fits on a cluster: equality of results, amount of data sent, and cost of lost workers.
 
-Two worker processes. Compares fits on Dask (and on Ray, where it is installed) with fits in this
-process; counts the bytes of a refresh for different numbers of tasks; kills a worker twice during a
-fit; kills the scheduler, and goes on from the checkpoint.
+Uses two worker processes on this machine. Compares fits on Dask (and on Ray, if it is installed)
+with fits in this process; counts the bytes of a refresh for different numbers of tasks; kills a
+worker twice during a fit; kills the scheduler, and resumes from the checkpoint.
 
     python benchmarks/cluster.py [--skip ray]
 
-The exit code is 1 where a result differs, where a worker was not killed twice, or where the death
-of the scheduler was no clear error within a minute.
+The exit code is 1 if a result differs, if a worker was not killed twice, or if the loss of the
+scheduler did not raise a clear error within a minute.
 """
 
 import argparse
@@ -35,14 +35,15 @@ from sklearn.preprocessing import StandardScaler
 from randsub import PRSRegressor
 from randsub.callbacks import Checkpoint
 from randsub.datasets import make_friedman
-from randsub.engines import Assignment, Data, Dispatcher, GenericEngine, Learner
+from randsub.engines import GenericEngine, Learner
 from randsub.exceptions import WorkerLostError, WorkerLostWarning
+from randsub.parallel import Assignment, Data, Dispatcher
+from randsub.solver import Solver
 
 SETTINGS: dict[str, Any] = {
     "n_estimators": 20,
-    "n_batches": 3,
     "max_iter": 40,
-    "learning_rate": 0.02,
+    "solver": Solver(n_batches=3, learning_rate=0.02),
     "random_state": 0,
 }
 BASES = {
@@ -149,7 +150,7 @@ def count_bytes(client: Any) -> None:
             with counted(client) as later:
                 trained.predict(work)
         print(
-            f"  cut into {n_tasks:3d} pieces: the first {first[0] / 1e6:5.2f} MB, later ones "
+            f"  split into {n_tasks:3d} tasks: the first {first[0] / 1e6:5.2f} MB, later ones "
             f"{later[0] / 1e3:5.0f} kB",
             flush=True,
         )

@@ -1,8 +1,8 @@
-"""Compiled engines against a plain scikit-learn loop, on the same masks, one thread each.
+"""Compiled engines compared with a plain scikit-learn loop, on the same masks, one thread each.
 
 100 masks over 305 columns of a Friedman or Hypercube problem, 270 training and 130 query samples,
-as in a batch of a paper-scale run; about 6 and about 15 columns a mask. Printed: microseconds a
-model (training and prediction), the ratio, and the largest difference of the predictions.
+as in a batch of a paper-scale run; about 6 and about 15 columns per mask. Prints the microseconds
+per model (training and prediction), the ratio, and the largest difference of the predictions.
 
     python benchmarks/engines.py [--repeats 5]
 """
@@ -24,27 +24,20 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.engines import (
-    Engine,
-    KernelEngine,
-    Learner,
-    MomentsEngine,
-    NeighborsEngine,
-    TreeEngine,
-)
+from randsub.engines import Engine, KNNEngine, Learner, LinearAndBayesEngine, SVMEngine, TreeEngine
 
 N_TRAIN, N_QUERY, N_MASKS = 270, 130, 100
 CASES: list[tuple[type[Engine], Any]] = [
-    (NeighborsEngine, KNeighborsRegressor()),
-    (NeighborsEngine, KNeighborsClassifier()),
+    (KNNEngine, KNeighborsRegressor()),
+    (KNNEngine, KNeighborsClassifier()),
     (TreeEngine, DecisionTreeRegressor()),
     (TreeEngine, DecisionTreeClassifier()),
-    (MomentsEngine, Ridge()),
-    (MomentsEngine, LinearRegression()),
-    (MomentsEngine, GaussianNB()),
-    (MomentsEngine, LinearDiscriminantAnalysis()),
-    (KernelEngine, SVR()),
-    (KernelEngine, SVC()),
+    (LinearAndBayesEngine, Ridge()),
+    (LinearAndBayesEngine, LinearRegression()),
+    (LinearAndBayesEngine, GaussianNB()),
+    (LinearAndBayesEngine, LinearDiscriminantAnalysis()),
+    (SVMEngine, SVR()),
+    (SVMEngine, SVC()),
 ]
 
 

@@ -1,13 +1,13 @@
-"""What the final ensemble is trained on, and what that does to its test score.
+"""Test score of the final ensemble, trained on different samples.
 
-The paper leaves open which samples the models of the final ensemble see. For alphas learned once
-(the default settings, 300 training and 100 validation samples), the members are trained
+The paper does not say which samples the models of the final ensemble are trained on. For the same
+alphas (default settings, 300 training and 100 validation samples), the members are trained
 
-* on the training samples, as `PRSRegressor` and `PRSClassifier` do when they are given validation
-  data (two lines: their own members, and others drawn anew);
-* on the training and the validation samples, as they do when they split these off themselves;
-* on nine tenths of the training samples, ten times as many members: an ensemble of the models
-  that a paper-like run trains for its ten batches;
+* on the training samples, as in `PRSRegressor` and `PRSClassifier` with validation data (two
+  columns: the fitted members, and new ones);
+* on the training and the validation samples, as in these models without validation data;
+* on nine tenths of the training samples, with ten times the number of members: an ensemble of the
+  models that a run with the paper's settings trains for its ten batches;
 * on bootstrap samples of the training samples.
 
     python benchmarks/final_ensemble.py [--datasets 10] [--problems friedman hypercube] [--jobs 2]
@@ -76,7 +76,7 @@ def main() -> None:
             for seed in range(args.seed, args.seed + args.datasets):
                 X, y = PROBLEMS[problem](N_TRAIN + N_VAL + N_TEST, random_state=seed)[:2]
                 train, val = slice(N_TRAIN), slice(N_TRAIN, N_TRAIN + N_VAL)
-                model = model_for(base, y, seed, args.jobs, {})
+                model = model_for(base, y, seed, args.jobs)
                 model.fit(X[train], y[train], X_val=X[val], y_val=y[val])
                 own = model.score(X[N_TRAIN + N_VAL :], y[N_TRAIN + N_VAL :])
                 found.append([own, *(score(model, kind, X, y, seed) for kind in KINDS)])

@@ -1,18 +1,18 @@
-"""How far the tree and nearest-neighbour engines are from the work they cannot avoid.
+"""Time of the tree and nearest-neighbour engines compared with a lower bound, the floor.
 
-The work is counted on the masks of benchmarks/engines.py, and timed at rates that small loops reach
-on this machine, in this run, one thread, on arrays that stay in the first cache. A floor is what
-the engine would take if it did nothing but this work, at these rates.
+The unavoidable operations are counted on the masks of benchmarks/engines.py. Their rates are
+measured with small loops on this machine, in this run, with one thread, on arrays that stay in the
+first-level cache. The floor is the time for these operations alone, at these rates.
 
 Tree. To split a node, each of its rows is scanned in each column, which reads an entry and a
-target and computes the worth of a split; and it is moved in each column, an entry and a target to
-places of their own, unless both children are leaves. Elements are rows times columns, summed over
-the nodes of scikit-learn's trees (ours are equal to them in law). What is not in the floor:
-choosing between columns, sums of leaves, queries, sorting.
+target and computes the gain of a split. Unless both children are leaves, the entry and the target
+are then moved in each column. Elements are rows times columns, summed over the nodes of
+scikit-learn's trees (ours have the same distribution). The floor does not include choosing between
+columns, sums of leaves, queries and sorting.
 
 Nearest neighbours. In single precision, a multiply-add (of a difference by itself) for each
 training row, query and column, and a compare-exchange (a minimum and a maximum) for each training
-row, query and neighbour, and one more that tells whether these are certain.
+row, query and neighbour, and one more to check whether these are certain.
 
     python benchmarks/floors.py [--repeats 5]
 """
@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from engines import N_MASKS, N_QUERY, N_TRAIN, best_of
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.engines import Engine, Learner, NeighborsEngine, TreeEngine
+from randsub.engines import Engine, KNNEngine, Learner, TreeEngine
 
 N_ELEMENTS, N_PASSES = 512, 2000
 
@@ -128,7 +128,7 @@ def elements_a_model(estimator: Any, X: Any, y: Any, masks: Any) -> tuple[float,
 
 
 def print_trees(rate: dict[str, float], repeats: int) -> None:
-    print(f"\n{'tree, a model':<24}{'columns':>8}{'scanned':>9}{'moved':>8}", end="")
+    print(f"\n{'tree, per model':<24}{'columns':>8}{'scanned':>9}{'moved':>8}", end="")
     print(f"{'us':>8}{'ns/element':>12}{'floor ns':>10}{'ratio':>7}")
     for estimator in (DecisionTreeRegressor(), DecisionTreeClassifier()):
         for size in (6, 15):
@@ -148,7 +148,7 @@ def print_trees(rate: dict[str, float], repeats: int) -> None:
 
 
 def print_neighbors(rate: dict[str, float], repeats: int) -> None:
-    print(f"\n{'neighbours, a model':<24}{'columns':>8}{'multiply-adds':>15}", end="")
+    print(f"\n{'neighbours, per model':<24}{'columns':>8}{'multiply-adds':>15}", end="")
     print(f"{'exchanges':>11}{'engine us':>11}{'floor us':>10}{'ratio':>7}")
     estimator = KNeighborsRegressor()
     for size in (6, 15):
@@ -157,7 +157,7 @@ def print_neighbors(rate: dict[str, float], repeats: int) -> None:
         n_columns = masks.sum(axis=1).mean()
         n_products = N_TRAIN * N_QUERY * n_columns
         n_exchanges = N_TRAIN * N_QUERY * (estimator.n_neighbors + 1)
-        seconds = seconds_a_model(NeighborsEngine, learner, data, repeats)
+        seconds = seconds_a_model(KNNEngine, learner, data, repeats)
         floor = n_products * rate["multiply-add"] + n_exchanges * rate["compare-exchange"]
         print(
             f"{type(estimator).__name__:<24}{n_columns:>8.1f}{n_products:>15.0f}"

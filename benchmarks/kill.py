@@ -1,11 +1,11 @@
-"""Kill a fit that writes checkpoints at random moments; what is resumed must end as if nothing was.
+"""Kill fits at random moments; resumed fits must give the result of an uninterrupted one.
 
-A child process fits, with a checkpoint after every epoch, and is killed by SIGKILL at a random
-moment between its start and the end of the fit. The checkpoint that it leaves must be readable, and
-a new process that resumes from it (every other time killed itself, and resumed by a third) must end
-with the alpha and the predictions of a fit that nobody disturbed, to the last bit. Base models take
-turns; so do one thread and two. It goes on until so many kills have left a checkpoint to resume
-from: those that come before the first one are counted, but not among them.
+A child process fits a model, with a checkpoint after every epoch, and is killed by SIGKILL at a
+random moment between its start and the end of the fit. Its checkpoint must be readable. A new
+process that resumes from it (every other one is killed, too, and resumed by a third) must end with
+the alpha and the predictions of an uninterrupted fit, to the last bit. Base models and one or two
+threads alternate. The benchmark ends when ``--kills`` kills have left a checkpoint; kills before
+the first checkpoint are counted separately.
 
     python benchmarks/kill.py [--kills 50] [--epochs 200] [--seed 0]
 
@@ -35,9 +35,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from randsub import PRSRegressor
 from randsub.callbacks import Checkpoint
+from randsub.checkpoint.archive import read_archive
 from randsub.datasets import make_friedman
 from randsub.exceptions import CheckpointError
-from randsub.training.archive import read_archive
+from randsub.solver import Solver
 
 # Compiled engines, and one that the generic engine trains.
 BASES: dict[str, Any] = {
@@ -58,7 +59,7 @@ def fit(base: str, epochs: int, n_jobs: int, path: Path, answer: Connection) -> 
         BASES[base],
         n_estimators=20,
         max_iter=epochs,
-        learning_rate=0.01,
+        solver=Solver(learning_rate=0.01),
         n_jobs=n_jobs,
         random_state=0,
     )

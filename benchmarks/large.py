@@ -1,15 +1,15 @@
 """Large data from memory-mapped files: many samples, or many features.
 
 Each problem is written to a file in portions, so that the data are never in memory as a whole, and
-fitted in a process of its own, which opens the file with ``np.load(mmap_mode="r")``. Prints the
-seconds of the fit (by the clock, and of the processor) and of a prediction, and the peak memory of
-that process: all of it, pages of the file that happen to be in memory included. With ``--trace``,
-which takes longer, also what it allocated itself, as Python's tracemalloc sees it.
+fitted in a separate process, which opens the file with ``np.load(mmap_mode="r")``. Prints the
+wall-clock and processor seconds of the fit, the seconds of a prediction, and the peak memory of
+that process, including pages of the file that are in memory. With ``--trace``, which takes longer,
+also prints the memory that it allocated, according to Python's tracemalloc.
 
     python benchmarks/large.py [--problem samples features] [--epochs 2400] [--limit 4000]
 
 ``samples`` is 1,000,000 samples of 100 features with ``max_samples=2000``; ``features`` is 200
-samples of 50,000 features. Base model: a decision tree. The exit code is 1 where a peak is above
+samples of 50,000 features. Base model: a decision tree. The exit code is 1 if a peak is above
 ``--limit`` megabytes.
 """
 

@@ -1,8 +1,9 @@
-"""Gene networks at scale: targets on their own, in blocks, beside GENIE3.
+"""Gene networks at scale: independent targets in blocks, compared with GENIE3.
 
-A simulated network of 1,000 targets and 100 regulators with 200 samples, no joint penalty. Prints
-for each method the time, the peak memory of the process so far, the models trained, and how well
-the links agree with the network. PRS comes first, so that its peak is its own.
+A simulated network of 1,000 targets and 100 regulators with 200 samples, without a coupling
+penalty. Prints per method the time, the peak memory of the process so far, the number of models
+trained, and the agreement of the links with the network. PRS runs first, so that the peak memory is
+not that of GENIE3.
 
     python benchmarks/network.py [--targets 1000] [--jobs 2] [--base knn] [--skip-genie3]
 """

@@ -1,7 +1,7 @@
-"""The plain way: what anybody would write from the paper, with scikit-learn and numpy.
+"""Plain implementation of the paper with scikit-learn and numpy.
 
-Base models are cloned, fitted and asked one after the other; the gradient is the paper's formula as
-it stands, for each sample, each model and each feature, in arrays of shape (T, n, M).
+Base models are cloned and fitted, and predict, one after the other. The gradient is the paper's
+formula for each sample, each model and each feature, in arrays of shape (T, n, M).
 """
 
 import time

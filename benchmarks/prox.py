@@ -1,9 +1,9 @@
-"""The penalty by its subgradient or by its proximal step, on images with noise.
+"""Subgradient or proximal step for the penalty, on images with noise.
 
-scikit-learn's digits, 8 x 8 pixels, 5 against 6, with noise: test accuracy, sparsity (share of
-zeros) and
-smoothness (total variation, and how many pairs of neighbouring pixels that are both in use have
-exactly the same alpha), for each optimiser and penalty; means over seeds.
+scikit-learn's digits, 8 x 8 pixels, 5 against 6, with noise. Prints test accuracy, sparsity
+(fraction of zeros) and smoothness (total variation, and the fraction of pairs of neighbouring
+pixels, both with nonzero alpha, that have exactly the same alpha) for each optimiser and penalty;
+means over seeds.
 
     python benchmarks/prox.py [--epochs 300] [--seeds 2] [--noise 4] [--jobs 1]
 """
@@ -21,6 +21,7 @@ from randsub import PRSClassifier
 from randsub.exceptions import NoFeatureLeftWarning
 from randsub.images import alpha_image
 from randsub.penalties import ExpectedSize, FusedLasso
+from randsub.solver import Solver
 
 SHAPE = (8, 8)
 PENALTIES = [(0.0, 1e-3), (0.0, 1e-2), (1e-3, 1e-3), (1e-3, 1e-2), (1e-2, 1e-2)]
@@ -49,9 +50,7 @@ def measure(optimizer: str, penalty: tuple[float, float], args: argparse.Namespa
         model = PRSClassifier(
             KNeighborsClassifier(),
             penalty=ExpectedSize(penalty[0]) + FusedLasso.grid(penalty[1], *SHAPE),
-            optimizer=optimizer,
-            learning_rate=OPTIMIZERS[optimizer],
-            n_batches=2,
+            solver=Solver(optimizer=optimizer, learning_rate=OPTIMIZERS[optimizer], n_batches=2),
             max_iter=args.epochs,
             n_jobs=args.jobs,
             random_state=seed,

@@ -1,13 +1,13 @@
-"""How many of the features that ShadowSelector keeps are false, on simulated problems.
+"""False discovery proportion of ShadowSelector on simulated problems.
 
 For each problem, over several datasets: the mean false discovery proportion with its 95 % interval
-(of Student's t, over datasets), the mean share of the relevant features that is found, the number
-of features selected, and the time. The nominal rate is that of --fdr.
+(Student's t, over datasets), the mean fraction of the relevant features that is found, the number
+of selected features, and the time. The nominal rate is ``--fdr``.
 
 In Hypercube and Linear the noise is independent, and the rate should hold. In Checkerboard and
 Friedman neighbouring columns have correlation 0.9: a neighbour of a relevant column carries its
-signal, beats every shadow, and counts as false here. The column "distant" counts as false only what
-has a correlation below 0.5 with every relevant column.
+signal, beats every shadow, and counts as false here. The column "distant" counts as false only
+columns whose correlation with every relevant column is below 0.5.
 
     python benchmarks/selection.py [--problems hypercube linear checkerboard] [--datasets 20]
         [--irrelevant 100] [--samples 300] [--runs 3] [--fdr 0.1] [--epochs 300] [--jobs 2]
@@ -23,6 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from randsub import PRSClassifier, PRSRegressor
 from randsub.datasets import make_checkerboard, make_friedman, make_hypercube, make_linear
 from randsub.selection import ShadowSelector
+from randsub.solver import Solver
 
 PROBLEMS = {
     "hypercube": (make_hypercube, PRSClassifier, KNeighborsClassifier),
@@ -39,7 +40,10 @@ def judge(problem: str, seed: int, args: argparse.Namespace) -> dict[str, float]
     X, y, relevant = make(args.samples, args.irrelevant, random_state=seed)
     # Defaults take steps of 5e-4 over 2,400 epochs; fewer epochs go as far with longer steps.
     model = ensemble(
-        base(), max_iter=args.epochs, learning_rate=0.6 / args.epochs, n_revivals=0, n_jobs=1
+        base(),
+        max_iter=args.epochs,
+        solver=Solver(learning_rate=0.6 / args.epochs, n_revivals=0),
+        n_jobs=1,
     )
     selector = ShadowSelector(
         model, fdr=args.fdr, n_runs=args.runs, n_jobs=args.jobs, random_state=seed

@@ -1,13 +1,14 @@
 """The authors' own simulated files: the paper's settings, or the default ones.
 
-The files bring their own training, validation and test sets. Prints the test score, the ranking
+The files contain training, validation and test sets. Prints the test score, the ranking
 quality (area under the precision-recall curve), the number of models trained and the time, beside
 the paper's means over ten datasets.
 
     python benchmarks/simulated.py --data FOLDER [--settings defaults] [--bases knn tree svm]
         [--files friedman_1 hypercube_1] [--jobs 2]
 
-FOLDER holds .npz files with XLS, yLS, XVS, yVS, XTS, yTS and idx_relevant.
+FOLDER holds .npz files with XLS, yLS, XVS, yVS, XTS, yTS and idx_relevant. The loader is in
+`randsub_experiments`, which `make paper` installs (`pip install -e experiments`).
 """
 
 import argparse
@@ -15,12 +16,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-from defaults.settings import BASES, PAPER
+from defaults.settings import BASES
 from paper_scale import model_for
 from sklearn.metrics import average_precision_score
 
-from randsub.datasets import list_simulated, load_simulated
 from randsub.exceptions import DatasetNotFoundError
+from randsub.solver import Solver
+from randsub_experiments.datasets import list_simulated, load_simulated
 
 # Mean score and mean AUPR (comparison with RF and GBDT on the simulated problems).
 PUBLISHED = {
@@ -37,13 +39,13 @@ PUBLISHED = {
     ("linear", "knn"): (0.88, 0.73),
     ("linear", "svm"): (0.92, 0.80),
 }
-SETTINGS = {"paper": PAPER, "defaults": {}}
+SETTINGS = {"paper": Solver.paper(), "defaults": Solver()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the .npz files")
-    parser.add_argument("--files", nargs="+", help="names without .npz; all of the folder if none")
+    parser.add_argument("--files", nargs="+", help="names without .npz; default: all in the folder")
     parser.add_argument("--settings", choices=SETTINGS, default="paper")
     parser.add_argument("--bases", nargs="+", choices=BASES, default=["knn"])
     parser.add_argument("--seed", type=int, default=0)

@@ -1,16 +1,16 @@
-"""Many fits in one process, and whether anything stays behind.
+"""Many fits in one process, to detect leaks of memory, files, threads and processes.
 
-Fits small problems with ten base models in turn, on threads and (a generic one) on processes, and
-looks at the process after each: resident memory, open files, threads, child processes. Until the
-tenth fit libraries are loaded, kernels compiled and joblib's workers started, which stay by design;
-from then on memory should be flat within five percent, and the rest should not grow at all. Once
-joblib's workers are sent home at the end, no more processes may be left than the two that look
-after shared memory for joblib and for Python itself.
+Fits small problems with ten base models in turn, in threads and (a generic one) in processes, and
+measures the process after each fit: resident memory, open files, threads, child processes. During
+the first ten fits libraries are loaded, kernels compiled and joblib's workers started, which remain
+by design. From then on memory may grow by at most five percent, and the other numbers not at all.
+After joblib's workers are shut down at the end, only two processes may be left, which manage shared
+memory for joblib and for Python.
 
     python benchmarks/soak.py [--fits 200] [--slack 0.05]
 
-The exit code is 1 where something grows. Figures come from psutil where it is installed, else from
-/proc.
+The exit code is 1 if something grows. The numbers come from psutil if it is installed, otherwise
+from /proc.
 """
 
 import argparse
@@ -36,6 +36,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.datasets import make_friedman, make_hypercube
+from randsub.solver import Solver
 
 BASES = (
     KNeighborsRegressor(),
@@ -104,8 +105,7 @@ def fit_once(base: BaseEstimator, seed: int) -> None:
         base,
         n_estimators=10,
         max_iter=10,
-        n_batches=2,
-        learning_rate=0.02,
+        solver=Solver(n_batches=2, learning_rate=0.02),
         n_jobs=2,
         random_state=seed,
     )
@@ -161,7 +161,7 @@ def main() -> None:
         leaks.append(f"processes after the end: {left}")
     print(
         f"{args.fits} fits in {time.perf_counter() - begin:.0f} s: memory at most "
-        f"{100 * growth:+.1f} % against that after fit {WARM}; "
+        f"{100 * growth:+.1f} % compared with fit {WARM}; "
         f"{'; '.join(leaks) or 'no files, threads or processes left behind'}"
     )
     sys.exit(bool(leaks) or growth > args.slack)

@@ -1,8 +1,8 @@
-"""Time and peak memory of one optimisation step, against the plain tensor formula.
+"""Time and peak memory of one optimisation step, compared with the plain tensor formula.
 
-The plain way writes the paper's estimator as it stands: for each sample, each model and each
-feature, weight times score times (prediction minus baseline), in arrays of shape (T, n, M). Ours
-contracts the samples into one cost a model first and works on sparse masks. Both compute the same
+The plain implementation is the paper's formula: for each sample, each model and each feature,
+weight times score times (prediction minus baseline), in arrays of shape (T, n, M). Ours first sums
+over the samples, which gives one cost per model, and uses sparse masks. Both compute the same
 gradient (printed: the largest difference) for T = 100 models, a batch of 30 samples and squared
 error, at weights other than 1; the whole step includes weights, ensemble output, gradient and Adam.
 
@@ -131,7 +131,7 @@ def own_megabytes() -> tuple[float, float]:
 
 
 def in_process_megabytes(n_features: int) -> list[float]:
-    """The same for a process of its own that makes a round and takes 100 steps."""
+    """The same for a separate process that makes a round and takes 100 steps."""
     code = f"import step; s = step.stepper(step.make_round({n_features}), step.our_gradient)\n"
     code += "for _ in range(100): s()\nprint(*step.own_megabytes())"
     answer = subprocess.run(
@@ -170,8 +170,8 @@ def main() -> None:
         row += f"{peak_megabytes(ours):>9.2f}{memory}{inputs_megabytes(world):>10.2f}"
         print(row + f"{own:>12.0f}{process:>12.0f}{last}", flush=True)
     print(
-        "own MB: all that a fresh interpreter with the library has written to after 100 steps;\n"
-        "process MB: its peak, with the code of the libraries that the system has mapped."
+        "own MB: private memory of a new process with the library after 100 steps;\n"
+        "process MB: its peak memory, including the mapped code of libraries."
     )
 
 

@@ -1,8 +1,8 @@
-"""Many features, few samples: the default settings on 20,000 columns, to the end.
+"""Many features, few samples: a complete fit of 20,000 columns with the default settings.
 
-Prints the time, the peak memory of a process of its own (what it has written to, and with the
-libraries mapped from files), and how well the relevant features come first. Classification with ten
-relevant features (see randsub.datasets.make_linear); kNN as base model.
+Prints the time, the peak memory of a separate process (private memory, and including the libraries
+mapped from files), and the quality of the ranking. Classification with ten relevant features (see
+randsub.datasets.make_linear); kNN as base model.
 
     python benchmarks/wide.py [--features 20000] [--samples 200] [--jobs 2]
 """

@@ -2,8 +2,8 @@
 
 The problem is the paper's: 5 relevant features, 300 irrelevant ones that are strongly correlated
 with their neighbours, 300 training, 100 validation and 100 test samples. PRS runs with its default
-settings. Results go to a folder: results.csv, report.md with alpha.png, and report.html,
-a page about the ensemble of nearest neighbours.
+settings. Results are written to a folder: results.csv, report.md with alpha.png, and report.html,
+a report on the ensemble of nearest neighbours.
 
     python examples/demo.py [--output demo-output] [--seed 0] [--jobs -1]
 """
@@ -38,7 +38,7 @@ BASES = {
 
 
 def compare(args: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, Any], Any]:
-    """Fit everything; one row a method, the alphas, and the relevant features."""
+    """Fit everything; return one row per method, the alphas, and the relevant features."""
     X, y, relevant = make_friedman(n_samples=500, n_irrelevant=300, random_state=args.seed)
     is_relevant = np.isin(np.arange(X.shape[1]), relevant)
     train, val, test = slice(0, 300), slice(300, 400), slice(400, 500)
@@ -64,7 +64,7 @@ def compare(args: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, Any], Any
             lambda prs=prs: prs.fit(X[train], y[train], X_val=X[val], y_val=y[val]),
             lambda model: model.alpha_,
             **{
-                "features a model": lambda model: model.expected_size_,
+                "features per model": lambda model: model.expected_size_,
                 "models trained": lambda model: model.n_models_trained_,
             },
         )
@@ -79,7 +79,7 @@ def compare(args: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, Any], Any
                 title="Which five of 305 features matter?",
                 n_jobs=args.jobs,
             )
-    # What the others do not need for validation, they may train on.
+    # The other methods need no validation samples and train on them, too.
     known = slice(0, 400)
     for name, base in BASES.items():
         bagging = BaggingRegressor(
@@ -94,7 +94,7 @@ def compare(args: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, Any], Any
             f"Bagging over feature subsets, {name}",
             bagging,
             lambda bagging=bagging: bagging.fit(X[known], y[known]),
-            **{"features a model": lambda model: len(model.estimators_features_[0])},
+            **{"features per model": lambda model: len(model.estimators_features_[0])},
         )
     forest = RandomForestRegressor(
         n_estimators=500, max_features=1 / 3, n_jobs=args.jobs, random_state=args.seed
@@ -109,7 +109,7 @@ def compare(args: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, Any], Any
 
 
 def plot_alpha(alphas: dict[str, Any], relevant: Any, path: Path) -> None:
-    """Alpha of every feature, one panel a base model; relevant features stand out."""
+    """Alpha of every feature, one panel per base model; relevant features are highlighted."""
     fig, axes = plt.subplots(len(alphas), 1, figsize=(9, 6), sharex=True, layout="constrained")
     for ax, (name, alpha) in zip(axes, alphas.items(), strict=True):
         others = np.setdiff1d(np.arange(len(alpha)), relevant)
@@ -152,7 +152,8 @@ def main() -> None:
     print("\n" + as_text(table))
     print(
         "\nranking AUPR: area under the precision-recall curve of the features ranked by "
-        "importance;\n1 means that the five relevant ones come first. Bagging has no importances."
+        "importance;\n1 means that the five relevant features rank first. Bagging has no "
+        "importances."
     )
     table.to_csv(args.output / "results.csv", index=False)
     plot_alpha(alphas, relevant, args.output / "alpha.png")

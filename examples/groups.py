@@ -1,8 +1,8 @@
-"""Categories kept together: three categorical and five numeric columns, four of which matter.
+"""Categorical columns: three categorical and five numeric columns, four of which are relevant.
 
-PRS encodes the categorical columns itself, draws the indicators of a column together, and ranks the
-columns of the frame. The plain way, one-hot encoding first, has a probability for each indicator
-and leaves it to the reader to make columns of them again.
+PRS encodes the categorical columns, draws the indicators of a column together, and ranks the
+columns of the frame. If the frame is one-hot encoded first, there is one probability per indicator
+instead.
 
     python examples/groups.py
 """

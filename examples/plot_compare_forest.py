@@ -1,11 +1,11 @@
 """
-Importances beside a random forest's
-====================================
+Importances of PRS and of a random forest
+=========================================
 
-Five of 105 features matter in this Friedman problem, and each of them has correlated neighbours
-that do not. PRS with nearest neighbours learns with which probability a member of the ensemble
-should see each feature; a random forest adds up how much each feature has reduced the impurity of
-its trees. Both give a number for each feature, which is drawn here.
+Five of the 105 features of this Friedman problem are relevant, and each of them has correlated
+neighbours that are not. PRS with nearest neighbours learns the probability with which a member of
+the ensemble should see each feature; a random forest sums up the impurity reduction of each feature
+in its trees. The plots show both importances.
 """
 
 import matplotlib.pyplot as plt
@@ -16,19 +16,22 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
 from randsub.datasets import make_friedman
+from randsub.solver import Solver
 
 X, y, relevant = make_friedman(n_samples=500, n_irrelevant=100, random_state=0)
 train, test = slice(0, 300), slice(300, 500)
 
-prs = PRSRegressor(KNeighborsRegressor(), max_iter=600, learning_rate=2e-3, random_state=0)
+prs = PRSRegressor(
+    KNeighborsRegressor(), max_iter=600, solver=Solver(learning_rate=2e-3), random_state=0
+)
 prs.fit(X[train], y[train])
 forest = RandomForestRegressor(100, max_features=1 / 3, random_state=0)
 forest.fit(X[train], y[train])
 plain = KNeighborsRegressor().fit(X[train], y[train])
 
 # %%
-# The score on new samples, and how well the five relevant features come first: the area under the
-# precision-recall curve of the ranking, which is 1 where they are the first five.
+# The score on new samples, and the quality of the ranking: the area under the precision-recall
+# curve, which is 1 if the five relevant features rank first.
 
 is_relevant = np.isin(np.arange(X.shape[1]), relevant)
 print(f"nearest neighbours alone: R2 {plain.score(X[test], y[test]):.2f}")
@@ -37,8 +40,8 @@ for name, model in {"PRS with them": prs, "random forest": forest}.items():
     print(f"{name}: R2 {model.score(X[test], y[test]):.2f}, ranking {ranking:.2f}")
 
 # %%
-# Alpha is a probability: it says nothing about which feature has the largest effect, only which
-# ones the members need. So several features can have an alpha near 1, and most have one near 0.
+# Alpha is a probability, not an effect size: it shows which features the members need. Several
+# features can have an alpha near 1, and most have an alpha near 0.
 
 fig, axes = plt.subplots(2, 1, figsize=(7.5, 4.6), sharex=True, layout="constrained")
 for ax, model, label in zip(

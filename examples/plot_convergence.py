@@ -1,9 +1,9 @@
 """
-How a fit went
-==============
+Checking convergence
+====================
 
-Two pictures to look at before alpha is believed: what the objectives did along the epochs, and how
-alpha got to where it is.
+Two plots to look at before you interpret alpha: the objectives over the epochs, and the path of
+alpha.
 """
 
 import matplotlib.pyplot as plt
@@ -12,24 +12,27 @@ from sklearn.neighbors import KNeighborsRegressor
 from randsub import PRSRegressor
 from randsub.datasets import make_friedman
 from randsub.inspection import AlphaPath, ConvergenceDisplay, PathDisplay
+from randsub.solver import Solver
 
 X, y, relevant = make_friedman(n_samples=300, n_irrelevant=45, random_state=0)
 path = AlphaPath()
-model = PRSRegressor(KNeighborsRegressor(), max_iter=600, learning_rate=2e-3, random_state=0)
+model = PRSRegressor(
+    KNeighborsRegressor(), max_iter=600, solver=Solver(learning_rate=2e-3), random_state=0
+)
 model.set_callbacks(path).fit(X, y)
 print(f"stopped: {model.stop_reason_}; best epoch: {model.best_iter_} of {model.n_iter_}")
 
 # %%
-# The objective on the held-out batches and on validation, the effective sample size, below whose
-# level models are trained anew, and the expected number of features of a member. Twice on the way
-# dropped features are given another chance.
+# The objective on the held-out batches and on validation; the effective sample size, with the
+# threshold below which models are retrained; and the expected number of features per member.
+# Dropped features are revived twice.
 
 ConvergenceDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# Alpha along the epochs. An alpha that still climbs at the end asks for more epochs; ones that
-# cross each other again and again, for smaller steps or more members.
+# Alpha over the epochs. If some alphas still rise at the end, train for more epochs; if they cross
+# each other repeatedly, use smaller steps or more members.
 
 PathDisplay.from_estimator(model, path)
 plt.show()

@@ -2,10 +2,10 @@
 Smooth importances on images
 ============================
 
-Which pixels tell a five from a six? Each pixel is a column. Without a penalty, alpha picks single
-pixels; the fused lasso charges for differences between neighbours, so that regions light up, and
-the expected size charges for each pixel that members see. With the proximal optimiser neighbours
-come out exactly equal.
+Which pixels distinguish a five from a six? Each pixel is a column. Without a penalty, alpha selects
+single pixels. The fused lasso penalises differences between neighbours, so that whole regions are
+selected, and the expected size penalises the number of pixels that members see. With the proximal
+optimiser, neighbours can have exactly the same alpha.
 """
 
 import matplotlib.pyplot as plt
@@ -17,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from randsub import PRSClassifier
 from randsub.inspection import AlphaMapDisplay
 from randsub.penalties import ExpectedSize, FusedLasso
+from randsub.solver import Solver
 
 X, y = load_digits(return_X_y=True)
 chosen = np.isin(y, [5, 6])
@@ -34,24 +35,24 @@ for name, penalty in penalties.items():
     model = PRSClassifier(
         KNeighborsClassifier(),
         penalty=penalty,
-        optimizer="adam" if penalty is None else "prox_adam",
+        solver=Solver(
+            optimizer="adam" if penalty is None else "prox_adam", learning_rate=2e-3, n_batches=2
+        ),
         max_iter=300,
-        learning_rate=2e-3,
-        n_batches=2,
         random_state=0,
     )
     models.append(model.fit(X_train, y_train))
     accuracy = model.score(X_test, y_test)
-    print(f"{name}: accuracy {accuracy:.3f}, {model.expected_size_:.1f} pixels a member")
+    print(f"{name}: accuracy {accuracy:.3f}, {model.expected_size_:.1f} pixels per member")
 
 # %%
-# One scale of colours for all maps.
+# All maps have the same colour scale.
 
 AlphaMapDisplay.from_estimator(models, (8, 8), names=list(penalties))
 plt.show()
 
 # %%
-# What the images look like, noise and all.
+# Some of the images, with noise.
 
 fig, axes = plt.subplots(1, 6, figsize=(7.5, 1.7), layout="constrained")
 for ax, image, label in zip(axes, X_test, y_test, strict=False):

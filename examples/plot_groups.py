@@ -2,9 +2,9 @@
 Columns that belong together
 ============================
 
-Twelve sensors, each with the values of the last four hours: 48 columns. Three sensors matter. With
-``feature_groups`` the four columns of a sensor are drawn together, there is one alpha for each
-sensor, and the question that is answered is the one that was asked: which sensors?
+Twelve sensors, each with the values of the last four hours: 48 columns. Three sensors are relevant.
+With ``feature_groups`` the four columns of a sensor are drawn together, with one alpha per sensor,
+so that alpha ranks sensors rather than columns.
 """
 
 import matplotlib.pyplot as plt
@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
+from randsub.solver import Solver
 
 rng = np.random.default_rng(0)
 n_sensors, n_lags, n_samples = 12, 4, 400
@@ -28,10 +29,10 @@ y = (
 train, test = slice(0, 300), slice(300, None)
 
 # %%
-# ``"prefix"`` takes what comes before the last underscore of a column's name for its group. Labels,
-# lists of columns and a dictionary work as well.
+# ``"prefix"`` groups the columns by the part of the name before the last underscore. Labels, lists
+# of columns and a dictionary work as well.
 
-settings = {"max_iter": 600, "learning_rate": 2e-3, "random_state": 0}
+settings = {"max_iter": 600, "solver": Solver(learning_rate=2e-3), "random_state": 0}
 grouped = PRSRegressor(KNeighborsRegressor(), feature_groups="prefix", **settings)
 grouped.fit(X[train], y[train])
 apart = PRSRegressor(KNeighborsRegressor(), **settings).fit(X[train], y[train])
@@ -39,7 +40,7 @@ print(f"sensors drawn as a whole: R2 {grouped.score(X[test], y[test]):.2f}")
 print(f"each column on its own:   R2 {apart.score(X[test], y[test]):.2f}")
 
 # %%
-# One number a sensor, and what each column gets when it stands alone. Sensors 2, 5 and 9 matter.
+# Alpha per sensor, and alpha per column without groups. Sensors 2, 5 and 9 are relevant.
 
 fig, axes = plt.subplots(1, 2, figsize=(7.5, 3.4), layout="constrained", sharey=True)
 matters = np.isin(np.arange(n_sensors), [2, 5, 9])

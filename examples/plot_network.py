@@ -1,10 +1,10 @@
 """
-Which genes regulate which
-==========================
+Gene network inference
+======================
 
-Expression of 26 genes in 100 samples, of which 6 may regulate others. For each gene, an ensemble
-predicts it from the regulators; the alphas of all ensembles together are a network. The penalty
-couples them: a regulator that serves one target already is cheaper for the next.
+Expression data of 26 genes in 100 samples; 6 of the genes are candidate regulators. For each gene,
+an ensemble predicts its expression from the regulators. The alphas of all ensembles form a network.
+The penalty couples the ensembles: a regulator that one target already uses costs less for the next.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ network.fit(truth.expression, truth.regulators, gene_names=truth.gene_names)
 print(network.links(5).round(2).to_string(index=False))
 
 # %%
-# How well the links agree with those that made the data, beside a random forest for each gene
-# (GENIE3). The area under the precision-recall curve of guessing is the share of true links. This
-# is one small network: not a comparison of the methods.
+# Agreement of the links with the true network, compared with GENIE3, which fits a random forest per
+# gene. Random links have an area under the precision-recall curve equal to the share of true links.
+# This is one small network, not a comparison of the methods.
 
 forest = genie3(
     truth.expression,
@@ -39,7 +39,7 @@ for name, inferred in {"PRS": network, "GENIE3": forest}.items():
     print(f"{name}: AUPR {scores.aupr:.2f} (guessing: {guess:.2f})")
 
 # %%
-# The strongest links as a graph, and the weights of all pairs as a map.
+# The strongest links as a graph, and the weights of all pairs as a heat map.
 
 NetworkDisplay.from_estimator(network, n_links=25)
 plt.show()

@@ -1,10 +1,10 @@
 """
-A base model of one's own
-=========================
+A custom base model
+===================
 
-Anything with ``fit`` and ``predict`` can be the base model, derivatives or not. Here it is a median
-of the nearest neighbours, written for this page: it has no importances of its own, and suffers from
-irrelevant features as all nearest neighbours do.
+Any estimator with ``fit`` and ``predict`` can be the base model; it does not need to be
+differentiable. Here it predicts the median of the nearest neighbours. Such a model provides no
+importances, and irrelevant features reduce its accuracy.
 """
 
 import matplotlib.pyplot as plt
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from randsub import PRSRegressor
 from randsub.datasets import make_friedman
+from randsub.solver import Solver
 
 
 class MedianOfNeighbors(RegressorMixin, BaseEstimator):
@@ -25,21 +26,21 @@ class MedianOfNeighbors(RegressorMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
 
     def fit(self, X, y):
-        """Remember the samples."""
+        """Store the samples."""
         X, self.y_ = validate_data(self, X, y, y_numeric=True)
         self.index_ = NearestNeighbors(n_neighbors=self.n_neighbors).fit(X)
         return self
 
     def predict(self, X):
-        """The medians."""
+        """Predict the medians."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         return np.median(self.y_[self.index_.kneighbors(X, return_distance=False)], axis=1)
 
 
 # %%
-# No compiled engine knows this model, so it is cloned and fitted for each subset. Fewer members and
-# batches, and ``refresh="window"``, keep the number of fits small.
+# No compiled engine supports this model, so it is cloned and fitted for each subset. Fewer members
+# and batches, and ``refresh="window"``, reduce the number of fits.
 
 X, y, relevant = make_friedman(n_samples=400, n_irrelevant=20, correlation=0.0, random_state=0)
 train, test = slice(0, 250), slice(250, 400)
@@ -49,9 +50,7 @@ model = PRSRegressor(
     MedianOfNeighbors(),
     n_estimators=50,
     max_iter=300,
-    learning_rate=4e-3,
-    n_batches=3,
-    refresh="window",
+    solver=Solver(learning_rate=4e-3, n_batches=3, refresh="window"),
     random_state=0,
 )
 model.fit(X[train], y[train])
@@ -61,7 +60,7 @@ for name, fitted in {"alone": alone, "in the ensemble": model}.items():
 print(f"{model.n_models_trained_} models trained")
 
 # %%
-# And the model has importances now.
+# The ensemble provides importances.
 
 colour = np.where(np.isin(np.arange(X.shape[1]), relevant), "C3", "0.7")
 fig, ax = plt.subplots(figsize=(7.5, 2.6), layout="constrained")

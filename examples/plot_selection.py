@@ -1,10 +1,10 @@
 """
-Which features to keep
-======================
+Feature selection with shadow features
+======================================
 
-Alpha ranks features. How far down the list to go is decided here by shadows: permuted copies of the
-columns that compete with them in the same ensemble. A feature that is not better than they are is
-not kept.
+Alpha ranks the features. To decide which of them to select, shadow features are added: permuted
+copies of the columns, which compete with them in the same ensemble. Features that are no more
+important than shadows are not selected.
 """
 
 import matplotlib.pyplot as plt
@@ -14,16 +14,19 @@ from sklearn.neighbors import KNeighborsClassifier
 from randsub import PRSClassifier
 from randsub.datasets import make_hypercube
 from randsub.selection import ShadowSelector
+from randsub.solver import Solver
 
 X, y, relevant = make_hypercube(n_samples=300, n_irrelevant=25, random_state=0)
-model = PRSClassifier(KNeighborsClassifier(), max_iter=150, learning_rate=5e-3, n_batches=3)
+model = PRSClassifier(
+    KNeighborsClassifier(), max_iter=150, solver=Solver(learning_rate=5e-3, n_batches=3)
+)
 selector = ShadowSelector(model, fdr=0.1, n_runs=2, random_state=0).fit(X, y)
 print("relevant:", relevant.tolist())
-print("kept:    ", selector.get_support(indices=True).tolist())
+print("selected:", selector.get_support(indices=True).tolist())
 
 # %%
-# Each dot is a column: real ones on the left, in red where they are relevant, shadows on the right.
-# The line is the least importance that was kept.
+# Each dot is a column: features on the left (relevant ones in red), shadows on the right. The line
+# is the lowest importance of a selected feature.
 
 rng = np.random.default_rng(0)
 fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")

@@ -66,6 +66,33 @@ def test_what_is_on_disk_is_not_compiled_again(tmp_path) -> None:
     assert [run(tmp_path, script), run(tmp_path, script)] == ["1", "0"]
 
 
+def test_a_change_in_the_package_around_it_counts(tmp_path) -> None:
+    """As in engines/simd.py, for the kernels in engines/tree."""
+    inner = tmp_path / "top" / "engines" / "tree"
+    inner.mkdir(parents=True)
+    for folder in (inner, inner.parent, inner.parent.parent):
+        (folder / "__init__.py").touch()
+        os.utime(folder / "__init__.py", (1e9, 1e9))
+    shared = inner.parent / "shared.py"
+    (inner / "kernels.py").write_text(
+        "from randsub._compile import compiled\n"
+        "from top.engines.shared import factor\n"
+        "@compiled()\n"
+        "def times(x):\n"
+        "    return x * factor()\n"
+    )
+    call = "from top.engines.tree.kernels import times; print(times(1))"
+    for age, factor in ((1e9, 5), (1.1e9, 7)):
+        shared.write_text(
+            "from randsub._compile import compiled\n"
+            "@compiled()\n"
+            "def factor():\n"
+            f"    return {factor}\n"
+        )
+        os.utime(shared, (age, age))
+        assert run(tmp_path, call) == str(factor)
+
+
 def test_compiled_functions_divide_like_numpy() -> None:
     @compiled()
     def divide(a, b):

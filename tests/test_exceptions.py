@@ -126,7 +126,7 @@ def test_warnings_can_be_filtered_together(warning) -> None:
 
 def test_an_error_about_a_file_survives_the_way_back_from_a_worker() -> None:
     error = DatasetFormatError("data/lung.npz", "it has no array y")
-    assert str(error).startswith("data/lung.npz is not the data set it should be: it has no array")
+    assert str(error).startswith("data/lung.npz is not the expected data set: it has no array")
     for copied in (copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert (str(copied), copied.path) == (str(error), "data/lung.npz")
     assert isinstance(error, ValueError)
@@ -143,12 +143,12 @@ def test_an_error_about_a_missing_data_set_reads_as_it_was_written() -> None:
     [
         ModelFormatError("a.skops", "it is a folder"),
         UntrustedTypesError("a.skops", ["os.system", "builtins.eval"]),
-        UnsavableModelError("Ridge", "a lambda", "Name it."),
+        UnsavableModelError("Ridge", "a lambda"),
     ],
 )
 def test_errors_about_model_files_survive_copying_and_name_the_remedy(error) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(copy.copy(error)) == str(error)
     assert vars(again) == vars(error)
-    remedies = ("randsub.persistence.save", "trusted=['os.system', 'builtins.eval']", "Name it.")
+    remedies = ("that randsub.io wrote", "trusted=['os.system', 'builtins.eval']", "in a module")
     assert any(remedy in str(error) for remedy in remedies)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
+from flat_parameters import flat
 from randsub import PRSRegressor
 from randsub.images import alpha_image, columns_to_images, images_to_columns, pixel_groups
 from randsub.penalties import FusedLasso
@@ -45,9 +46,9 @@ def test_alpha_comes_back_as_an_image():
     y = images[:, 1, 1].sum(axis=1)
     model = PRSRegressor(
         LinearRegression(),
-        feature_groups=pixel_groups((3, 2, 2)),
-        penalty=FusedLasso.grid(1e-3, 3, 2),
-        **QUICK,
+        **flat(
+            feature_groups=pixel_groups((3, 2, 2)), penalty=FusedLasso.grid(1e-3, 3, 2), **QUICK
+        ),
     ).fit(images_to_columns(images), y)
     alpha = alpha_image(model, (3, 2, 2))
     np.testing.assert_array_equal(alpha.ravel(), model.alpha_)

@@ -17,7 +17,7 @@ def test_public_names_are_there_and_nothing_else():
 
 
 def test_parts_do_not_load_the_estimators():
-    code = "import sys, randsub.penalties; print('randsub.ensemble' in sys.modules)"
+    code = "import sys, randsub.penalties; print('randsub.estimators' in sys.modules)"
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

@@ -14,12 +14,22 @@ from scipy.sparse import issparse
 
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.distributions import Bernoulli, SubsetDistribution
-from randsub.engines import Data, Dispatcher, Engine, Learner
+from randsub.engines import Engine, Learner
 from randsub.losses import Loss, Reference, SquaredError
 from randsub.optim import Optimizer, ProjectedAdam
 from randsub.optim.base import Projection
+from randsub.parallel import Data, Dispatcher
 from randsub.penalties import Penalty
-from randsub.training import Callback, Problem, Settings, Target, TrainingState, start
+from randsub.solver import (
+    Callback,
+    Problem,
+    Settings,
+    Solver,
+    Target,
+    TrainingState,
+    Window,
+    start,
+)
 
 FIRST_VALIDATION_ROW = 1000
 
@@ -211,13 +221,27 @@ def make_problem(
 
 
 def make_settings(**changes: Any) -> Settings:
-    """Few masks, few batches, few epochs."""
-    return Settings(**{"n_masks": 20, "n_batches": 3, "max_iter": 20, **changes})
+    """Few masks, few batches, few epochs, frequent refreshes, no revival."""
+    few: dict[str, Any] = {
+        "n_batches": 3,
+        "ess_threshold": 0.9,
+        "n_revivals": 0,
+        "revival_level": 0.02,
+        "max_iter": 20,
+    }
+    numbers = {**few, **changes}
+    if numbers.get("refresh") == "window":
+        numbers["refresh"] = Window(numbers.pop("n_generations", 10))
+    numbers.pop("n_generations", None)
+    fit: dict[str, Any] = {"n_masks": 20, "objective": "ensemble"}
+    of_fit = (*fit, "max_samples", "n_iter_no_change")
+    fit |= {name: numbers.pop(name) for name in of_fit if name in numbers}
+    return Solver(**numbers).settings(n_train=10**6, n_parameters=1, **fit)
 
 
 def begin(problem: Problem, settings: Settings, theta: Any = 0.5, seed: int = 0) -> TrainingState:
     """The state before the first epoch."""
-    shape = (problem.n_tasks, problem.distribution.n_parameters)
+    shape = (len(problem.targets), problem.distribution.n_parameters)
     theta = np.broadcast_to(np.asarray(theta, dtype=float), shape)
     return start(problem, settings, theta, np.random.default_rng(seed))
 

@@ -1,4 +1,4 @@
-"""Turn the study's results into the page docs/defaults.md.
+"""Write the page docs/defaults.md from the results of the study.
 
     python benchmarks/defaults/page.py [--results results.csv] [--output docs/defaults.md]
 

@@ -1,7 +1,7 @@
-"""The settings that the study compares: the paper's, candidates, and variations of one of them.
+"""Settings that the study compares: the paper's, candidates, and variations of one of them.
 
-Each is what is changed in the paper's setting. Numbers are given for everything that matters, so
-that a change of the defaults does not change the study.
+Each is a change of the paper's setting. All relevant parameters are given explicitly, so that a
+change of the defaults does not change the study.
 """
 
 from typing import Any
@@ -32,7 +32,6 @@ PAPER: dict[str, Any] = {
     "n_batches": 10,
     "ess_threshold": 0.9,
     "refresh": "fresh",
-    "n_generations": 10,
     "n_revivals": 0,
     "revival_level": 0.02,
     "n_iter_no_change": None,
@@ -48,7 +47,8 @@ SHORT = {"self_normalize": True, "n_batches": 5, "ess_threshold": 0.7, "max_iter
 FRESH = {**SHORT, "n_revivals": 1}
 WINDOW = {**FRESH, "refresh": "window"}
 LOGIT = {**SHORT, "refresh": "window", "optimizer": "logit_adam", "learning_rate": 0.02}
-SOFT = {"voting": "auto"}
+# Base models without probabilities vote.
+SOFT = {"voting": "soft"}
 
 CANDIDATES: dict[str, dict[str, Any]] = {
     "fresh, hard": FRESH,

@@ -1,9 +1,9 @@
-"""Quality and cost of PRS under many settings: the study that the defaults rest on.
+"""Quality and cost of PRS with different settings: the study behind the defaults.
 
-Each cell is one fit: a setting, a base model, a problem of our own generators and a seed (which
-decides over the data and over the fit). 300 training, 100 validation and 1,000 test samples, 300
-irrelevant features, as in the paper but for the larger test set. A finished cell goes to the result
-file at once; cells that are there already are not run again.
+Each cell is one fit: a setting, a base model, a simulated problem and a seed (of the data and of
+the fit). 300 training, 100 validation and 1,000 test samples, 300 irrelevant features, as in the
+paper except for the larger test set. A finished cell is written to the result file at once; cells
+that are already there are not run again.
 
     python benchmarks/defaults/study.py [--settings NAME ...] [--bases knn] [--seeds 10] [--jobs 2]
     python benchmarks/defaults/study.py --list
@@ -23,9 +23,8 @@ import numpy as np
 from settings import BASES, N_TEST, N_TRAIN, N_VAL, PROBLEMS, SETTINGS, STAGES
 from sklearn.metrics import average_precision_score
 
-import randsub.ensemble.base
 from randsub import PRSClassifier, PRSRegressor
-from randsub.training import Callback, TrainingState, train
+from randsub.solver import Callback, Solver, TrainingState, loop
 
 RESULTS = Path(__file__).parent / "results.csv"
 FIELDS = ["setting", "base", "problem", "seed", "score", "aupr", "models", "epochs", "seconds"]
@@ -55,28 +54,34 @@ def averaging(memory: float | None) -> Iterator[None]:
         yield
         return
 
+    train = loop.train
+
     def averaged(problem: Any, settings: Any, state: Any, callbacks: Any) -> Any:
         average = MovingAverage(memory)
         state = train(problem, settings, state, [*callbacks, average])
         return replace(state, best_theta=average.best)
 
-    randsub.ensemble.base.train = averaged
+    loop.train = averaged
     try:
         yield
     finally:
-        randsub.ensemble.base.train = train
+        loop.train = train
 
 
 def run_cell(setting: str, base: str, problem: str, seed: int) -> dict[str, Any]:
     params = dict(SETTINGS[setting])
     memory, voting = params.pop("averaged", None), params.pop("voting")
+    numbers = Solver().get_params(deep=False)
+    solver = Solver(**{name: params.pop(name) for name in [*params] if name in numbers})
     X, y, relevant = PROBLEMS[problem](N_TRAIN + N_VAL + N_TEST, random_state=seed)
     train_, val, test = np.split(np.arange(len(X)), [N_TRAIN, N_TRAIN + N_VAL])
     regressor, classifier = BASES[base]
     if y.dtype.kind == "f":
-        model = PRSRegressor(regressor, random_state=seed, **params)
+        model = PRSRegressor(regressor, solver=solver, random_state=seed, **params)
     else:
-        model = PRSClassifier(classifier, random_state=seed, voting=voting, **params)
+        if not hasattr(classifier, "predict_proba"):
+            voting = "hard"
+        model = PRSClassifier(classifier, solver=solver, random_state=seed, voting=voting, **params)
     with averaging(memory):
         begin = time.perf_counter()
         model.fit(X[train_], y[train_], X_val=X[val], y_val=y[val])

@@ -16,38 +16,51 @@ if TYPE_CHECKING:  # a test reads this file where there is no Sphinx
 # Module, title and a sentence, in the order in which a reader meets them.
 ROOMS = {
     "randsub": ("Estimators", "PRS, and the methods that it is compared with."),
-    "randsub.penalties": ("Penalties", "What is asked of alpha beyond a small loss."),
-    "randsub.losses": ("Losses", "What is minimised."),
-    "randsub.search": ("Choosing a penalty", "Several penalties, one of which predicts best."),
+    "randsub.solver": (
+        "Solver",
+        "Parameters of the optimisation, and the training loop for custom combinations of parts.",
+    ),
+    "randsub.penalties": ("Penalties", "Penalties on alpha."),
+    "randsub.losses": ("Losses", "Losses of the ensemble."),
+    "randsub.penalty_search": (
+        "Choosing a penalty",
+        "Choice among several penalties on validation data.",
+    ),
     "randsub.selection": (
         "Selection",
-        "Which features to keep, how sure one can be of them, and how many are kept in error.",
+        "Feature selection: stability over subsamples, and control of the false discovery rate.",
     ),
-    "randsub.inspection": ("Pictures", "What a fitted model has learned, drawn."),
-    "randsub.report": ("Report", "A fitted model as a page to read and to send."),
-    "randsub.callbacks": ("Callbacks", "Watch a fit, stop it, save it."),
-    "randsub.persistence": ("Saving and loading", "Models in files and folders."),
+    "randsub.inspection": ("Displays", "Plots of fitted models."),
+    "randsub.report": ("Report", "A fitted model as an HTML page."),
+    "randsub.callbacks": ("Callbacks", "Monitor, stop and save a fit."),
+    "randsub.io": ("Saving and loading", "Models in files and folders."),
     "randsub.images": ("Images", "Images as rows of a table, and back."),
-    "randsub.network": ("Networks", "Many targets at once: which genes regulate which."),
+    "randsub.network": ("Networks", "Gene networks: many targets at once."),
     "randsub.datasets": (
         "Data",
-        "Problems whose relevant features or links are known, and loaders for real data.",
+        "Simulated problems with known relevant features or links, and large tables.",
     ),
-    "randsub.exceptions": ("Errors and warnings", "What can be caught, or silenced."),
+    "randsub.exceptions": (
+        "Errors and warnings",
+        "Errors that can be caught, and warnings that can be silenced.",
+    ),
     "randsub.distributions": (
         "Distributions",
-        "How subsets are drawn: a protocol and two families.",
+        "Distributions of subsets: the protocol and two families.",
     ),
-    "randsub.optim": ("Optimisers", "How alpha moves: a protocol and what is shipped."),
+    "randsub.optim": ("Optimisers", "Updates of alpha: the protocol and its implementations."),
     "randsub.engines": (
         "Engines",
-        "How many base models are trained at once: the protocol, and what spreads the work.",
+        "Backends that train the base models: the protocol and its implementations.",
     ),
-    "randsub.training": (
-        "Training",
-        "The loop, for those who assemble the parts themselves or watch it run.",
+    "randsub.parallel": (
+        "Parallel",
+        "Distribution of the work over threads, processes and clusters.",
     ),
-    "randsub.gradients": ("Gradients", "From predictions of sampled models to the gradient."),
+    "randsub.gradients": (
+        "Gradients",
+        "Gradient estimates from the predictions of sampled models.",
+    ),
 }
 KINDS = {"Classes": inspect.isclass, "Functions": inspect.isroutine}
 

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 from randsub._version import __version__
 
 if TYPE_CHECKING:
-    from randsub.baselines import (
+    from randsub.estimators import (
+        PRSClassifier,
+        PRSRegressor,
         RandomSubspaceClassifier,
         RandomSubspaceRegressor,
         RaSEClassifier,
         RaSERegressor,
     )
-    from randsub.ensemble import PRSClassifier, PRSRegressor
 
 __all__ = [
     "PRSClassifier",
@@ -27,14 +28,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # The estimators bring in a good part of scikit-learn; who needs a loss or a penalty alone, or
     # is a worker that unpickles a task, need not wait for that.
-    if name in ("PRSClassifier", "PRSRegressor"):
-        from randsub import ensemble
-
-        return getattr(ensemble, name)
     if name in __all__:
-        from randsub import baselines
+        from randsub import estimators
 
-        return getattr(baselines, name)
+        return getattr(estimators, name)
     raise AttributeError(f"module 'randsub' has no attribute {name!r}")
 
 

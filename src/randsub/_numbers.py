@@ -1,4 +1,4 @@
-"""Numbers that a user gives to a part, checked in one place."""
+"""Check of the numbers that a user passes to a loss, an optimiser or a callback."""
 
 import math
 from numbers import Real

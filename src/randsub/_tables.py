@@ -1,10 +1,10 @@
-"""Arrays, sparse matrices and data frames, in one vocabulary.
+"""Rows and columns of arrays, sparse matrices and data frames.
 
-The base model receives what the user gave: a slice of a frame is a frame with its names and
-dtypes, a slice of a sparse matrix is sparse. Selecting always copies, so that a base model that
-writes into its input cannot reach ours, even when it sees every column.
+Base models receive the type of table that the user passed: a slice of a frame is a frame with its
+names and dtypes, a slice of a sparse matrix is sparse. Selecting always copies, so that a base
+model that writes into its input cannot change ours, even when it sees every column.
 
-What lies in a memory-mapped file is scaled when it is read: a :class:`ScaledArray`.
+An array in a memory-mapped file is scaled when it is read: see :class:`ScaledArray`.
 """
 
 import mmap
@@ -18,23 +18,23 @@ from scipy import sparse
 
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 
-# Tables of up to this many numbers are worked on as a whole.
+# Tables of up to this many numbers are processed as a whole.
 WHOLE = 2**24
-# Larger ones in portions of so many: 8 MiB in double precision.
+# Larger ones in portions of this size: 8 MiB in double precision.
 PORTION = 2**20
 
 
 @dataclass(frozen=True)
 class ScaledArray:
-    """An array whose cells are scaled when they are taken, so that no scaled copy is held.
+    """An array whose cells are scaled when they are selected, without a scaled copy of it.
 
     Parameters
     ----------
     values : ndarray of shape (n, M)
-        As the user gave it; usually in a memory-mapped file.
+        As the user passed it; usually in a memory-mapped file.
     mean, scale : ndarrays of shape (M,)
-        What is subtracted from each column, and what it is divided by afterwards (above 0). Their
-        type is the type of the scaled cells.
+        Subtracted from each column, and then divided by (above 0). Their dtype is that of the
+        scaled cells.
     """
 
     values: Any
@@ -43,21 +43,21 @@ class ScaledArray:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Number of rows and columns."""
         return self.values.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the scaled cells."""
+        """Dtype of the scaled cells."""
         return self.mean.dtype
 
     def take(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Some rows of some columns, scaled, as an array of its own."""
+        """Some rows of some columns, scaled, as a new array."""
         cells = self.values[rows[:, np.newaxis], columns].astype(self.dtype, copy=False)
         return self._scaled(cells, columns)
 
     def value_range(self) -> tuple[float, float]:
-        """The smallest and the largest scaled value; NaN if one is missing.
+        """The smallest and the largest scaled value; NaN if a value is missing.
 
         Scaling keeps the order of the values of a column, rounding included.
         """
@@ -85,7 +85,7 @@ def is_mapped(X: Table) -> bool:
 
 
 def is_large(n: int, n_columns: int) -> bool:
-    """Whether a table of n rows is too large to be worked on as a whole."""
+    """Whether a table of n rows is too large to be processed as a whole."""
     return n * n_columns > WHOLE
 
 
@@ -95,14 +95,14 @@ def fits_portion(n: int, n_columns: int) -> bool:
 
 
 def row_portions(n: int, n_columns: int) -> Iterator[slice]:
-    """All rows of a table in turn, in portions."""
+    """All rows of a table, in portions."""
     size = max(1, PORTION // n_columns)
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
 
 def value_range(X: Table) -> tuple[float, float]:
-    """A number below and one above all values, of which 0 may be one; NaN if a value is missing."""
+    """Smallest and largest of all values and 0; NaN if a value is missing."""
     if isinstance(X, ScaledArray):
         return X.value_range()
     values = X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
@@ -110,7 +110,7 @@ def value_range(X: Table) -> tuple[float, float]:
 
 
 def frame_kind(X: Table) -> Literal["pandas", "polars"] | None:
-    """Which library's frame X is, if it is one."""
+    """Library of the data frame X; None if X is not a data frame."""
     for kind in ("pandas", "polars"):
         library = sys.modules.get(kind)
         if library is not None and isinstance(X, library.DataFrame):
@@ -124,7 +124,7 @@ def take_rows(X: Table, rows: IntArray) -> Table:
 
 
 def take_columns(X: Table, columns: IntArray) -> Table:
-    """Some columns of X, as a copy; none of them gives an array of shape (n, 0)."""
+    """Some columns of X, as a copy; an array of shape (n, 0) if there are none."""
     if len(columns) == 0:
         return np.empty((n_rows(X), 0))
     match frame_kind(X):
@@ -137,7 +137,7 @@ def take_columns(X: Table, columns: IntArray) -> Table:
 
 
 def take_cells(X: Table, rows: IntArray, columns: IntArray) -> Table:
-    """Some rows of some columns of X, as a copy that is never wider than it must be."""
+    """Some rows of some columns of X, as a copy that is never wider than needed."""
     if isinstance(X, ScaledArray):
         return X.take(rows, columns)
     if isinstance(X, np.ndarray) and len(columns):
@@ -147,12 +147,12 @@ def take_cells(X: Table, rows: IntArray, columns: IntArray) -> Table:
 
 
 def stack_rows(above: Table, below: Table) -> Table:
-    """One table with the rows of two."""
+    """The rows of two tables in one."""
     match frame_kind(above):
         case "pandas":
             return sys.modules["pandas"].concat([above, below])
         case "polars":
-            # Whole numbers above and fractions below are no reason to refuse.
+            # Integers above and floats below can be stacked.
             return sys.modules["polars"].concat([above, below], how="vertical_relaxed")
     if sparse.issparse(above):
         return sparse.vstack([above, below], format="csr")
@@ -165,7 +165,7 @@ def n_rows(X: Table) -> int:
 
 
 def numeric_columns(frame: Table) -> BoolArray:
-    """Which columns of a frame hold numbers; truth values are none."""
+    """Which columns of a frame hold numbers; booleans do not count."""
     if frame_kind(frame) == "polars":
         return np.array([dtype.is_numeric() for dtype in frame.dtypes], dtype=bool)
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -176,16 +176,16 @@ def numeric_columns(frame: Table) -> BoolArray:
 def to_array(frame: Table, columns: IntArray) -> Any:
     """Numeric columns of a frame as an array; missing values become NaN."""
     part = take_columns(frame, columns)
-    # Nullable extension dtypes of pandas have no numpy type of their own.
+    # Nullable extension dtypes of pandas have no NumPy dtype.
     if frame_kind(part) == "pandas" and any(not isinstance(d, np.dtype) for d in part.dtypes):
         return part.to_numpy(dtype=float, na_value=np.nan)
     array = np.asarray(part)
-    # Truth values with gaps (polars) or beside numbers (pandas) come as objects.
+    # Booleans with missing values (polars) or beside numbers (pandas) come as objects.
     return array.astype(float) if array.dtype == object else array
 
 
 def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
-    """The frame with some of its columns replaced by those of an array; single precision stays."""
+    """The frame with some columns replaced by those of an array; float32 columns stay float32."""
     if frame_kind(frame) == "polars":
         import polars as pl
 
@@ -198,7 +198,7 @@ def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
 
     # By position: names need not be strings, nor sortable among each other.
     replaced = pd.DataFrame(values, index=frame.index, columns=columns)
-    # Asked once: a frame makes the list of its types anew each time.
+    # Once: a frame makes a new list of its dtypes each time.
     types = frame.dtypes.to_numpy()
     single = [j for j in columns if types[j] == np.float32]
     if single and values.dtype != np.float32:

@@ -1,7 +1,12 @@
 """The errors and warnings of randsub."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from os import PathLike
+from typing import Any
+
+# Features that a message lists at most.
+SHOWN = 20
 
 
 class RandsubWarning(UserWarning):
@@ -17,126 +22,144 @@ class NoFeatureLeftWarning(RandsubWarning):
 
 
 class CheckpointWarning(RandsubWarning):
-    """A checkpoint could not be written, or was written with other versions of libraries."""
+    """A checkpoint could not be written, or was written with other library versions."""
 
 
 class WorkerLostWarning(RandsubWarning):
-    """A worker died; its work is done again, with the same result."""
+    """A worker died; its work is repeated, with the same result."""
 
 
-class CheckpointError(ValueError):
-    """A checkpoint is damaged, or belongs to another fit.
+class UnsafeLoadWarning(RandsubWarning):
+    """A file is loaded in a format that can run arbitrary code."""
+
+
+class VersionMismatchWarning(RandsubWarning):
+    """A model was saved with library versions other than the installed ones."""
+
+
+class _FieldsInArgs:
+    """An error whose fields are its ``args``, so that it can be pickled by a worker process."""
+
+    def __post_init__(self) -> None:
+        self.args: Any = tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+@dataclass(eq=False, repr=False)
+class FileFormatError(_FieldsInArgs, ValueError):
+    """A file or folder is damaged, or is not what was asked for.
+
+    Base class of :class:`CheckpointError`, :class:`DatasetFormatError` and
+    :class:`ModelFormatError`.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        The file or folder.
     reason : str
         What is wrong with it, as a clause without a full stop.
+    remedy : str, optional
+        What to do, as a sentence. Each class has its own default.
     """
 
-    def __init__(self, path: "PathLike[str] | str", reason: str) -> None:
-        super().__init__(path, reason)
-        self.path = path
-        self.reason = reason
+    path: "PathLike[str] | str"
+    reason: str
+    remedy: str | None = None
+
+    _message = "{path} cannot be read: {reason}. {remedy}"
+    _remedy = ""
 
     def __str__(self) -> str:
-        return (
-            f"The fit cannot go on from {self.path}: {self.reason}. Give the checkpoint of this "
-            "very fit, or start anew without resume_from."
-        )
+        remedy = self.remedy or self._remedy
+        return self._message.format(path=self.path, reason=self.reason, remedy=remedy)
+
+
+class CheckpointError(FileFormatError):
+    """A checkpoint is damaged, or belongs to another fit.
+
+    The parameters are those of :class:`FileFormatError`.
+    """
+
+    _message = "The fit cannot be resumed from {path}: {reason}. {remedy}"
+    _remedy = "Pass the checkpoint of this very fit, or start again without resume_from."
+
+
+class DatasetFormatError(FileFormatError):
+    """A file of a data set is damaged, or holds something else.
+
+    The parameters are those of :class:`FileFormatError`.
+    """
+
+    _message = "{path} is not the expected data set: {reason}. {remedy}"
+    _remedy = "Download the file again, or see the loader's documentation for the expected layout."
+
+
+class ModelFormatError(FileFormatError):
+    """A file or folder does not hold a complete model.
+
+    The parameters are those of :class:`FileFormatError`.
+    """
+
+    _message = "No model could be loaded from {path}: {reason}. {remedy}"
+    _remedy = "Save the model again, or pass a file or folder that randsub.io wrote."
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """A data set is not in the folder that was named; the message says where it can be had."""
+    """A data set is not in the given folder; the message says where to download it."""
 
 
-class DatasetFormatError(ValueError):
-    """A file of a data set is damaged, or holds something else.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    reason : str
-        What is wrong with it, as a clause without a full stop.
-    """
-
-    def __init__(self, path: "PathLike[str] | str", reason: str) -> None:
-        super().__init__(path, reason)
-        self.path = path
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path} is not the data set it should be: {self.reason}. Get the file again, or "
-            "see the loader's documentation for the layout that it reads."
-        )
-
-
-class BaseModelError(RuntimeError):
+@dataclass(eq=False, repr=False)
+class BaseModelError(_FieldsInArgs, RuntimeError):
     """A base model could not be trained, or predicted something unusable.
 
     Parameters
     ----------
     model : str
-        The base model, as it prints.
+        Representation of the base model.
     reason : str
-        What went wrong, in the words of the base model where it has some.
+        What went wrong, usually the message of the base model's own error.
     features : sequence of int
-        Columns of the subset on which it happened.
+        Columns of the subset on which it failed.
     names : sequence of str, default=()
-        Names of these columns, where the data has names.
+        Names of these columns, if the data has names.
     epoch : int or None, default=None
-        The epoch during which it happened; 0 is the start, None the final ensemble.
+        Epoch in which it failed; 0 is the start, None the final ensemble.
     stage : str or None, default=None
-        When it happened, in words, where there are no epochs.
+        When it failed, in words, for methods without epochs.
     """
 
-    SHOWN = 20
+    model: str
+    reason: str
+    features: Sequence[int]
+    names: Sequence[str] = ()
+    epoch: int | None = None
+    stage: str | None = None
 
-    def __init__(
-        self,
-        model: str,
-        reason: str,
-        features: Sequence[int],
-        names: Sequence[str] = (),
-        epoch: int | None = None,
-        stage: str | None = None,
-    ) -> None:
-        # All of it goes into args, so that the error survives the way back from a worker process.
-        super().__init__(model, reason, tuple(features), tuple(names), epoch, stage)
-        self.model = model
-        self.reason = reason
-        self.features = tuple(features)
-        self.names = tuple(names)
-        self.epoch = epoch
-        self.stage = stage
+    def __post_init__(self) -> None:
+        self.features, self.names = tuple(self.features), tuple(self.names)
+        super().__post_init__()
 
     def among(self, columns: Sequence[int]) -> "BaseModelError":
-        """The same error for a table of which the base model was only shown these columns."""
-        features = [int(columns[j]) for j in self.features]
-        return type(self)(self.model, self.reason, features, self.names, self.epoch, self.stage)
+        """The same error, when the base model was fitted on these columns of a larger table."""
+        return replace(self, features=[int(columns[j]) for j in self.features])
 
     def once(self) -> "BaseModelError":
-        """The same error with each column named once."""
-        features = list(dict.fromkeys(self.features))
-        return type(self)(self.model, self.reason, features, self.names, self.epoch, self.stage)
+        """The same error with each column listed once."""
+        return replace(self, features=list(dict.fromkeys(self.features)))
 
     def located(
         self, names: Sequence[str], epoch: int | None, stage: str | None = None
     ) -> "BaseModelError":
         """The same error with the names of the features and the epoch or stage filled in."""
         chosen = [str(names[j]) for j in self.features] if len(names) else []
-        return type(self)(self.model, self.reason, self.features, chosen, epoch, stage)
+        return replace(self, names=chosen, epoch=epoch, stage=stage)
 
     def __str__(self) -> str:
         when = "in the final ensemble" if self.epoch is None else f"at epoch {self.epoch}"
         when = self.stage or when
         shown = [repr(name) for name in self.names] or [str(j) for j in self.features]
-        listed = ", ".join(shown[: self.SHOWN])
-        if len(shown) > self.SHOWN:
-            listed += f", ... ({len(shown) - self.SHOWN} more)"
+        listed = ", ".join(shown[:SHOWN])
+        if len(shown) > SHOWN:
+            listed += f", ... ({len(shown) - SHOWN} more)"
         return (
             f"The base model {self.model} failed {when} on the subset of {len(self.features)} "
             f"feature(s) [{listed}]: {self.reason.rstrip('.')}. If it can learn from other subsets "
@@ -152,25 +175,24 @@ class BaseModelTimeoutError(BaseModelError):
     """
 
 
-class WorkerLostError(RuntimeError):
-    """Workers died, and those that are left cannot do the work.
+@dataclass(eq=False, repr=False)
+class WorkerLostError(_FieldsInArgs, RuntimeError):
+    """Workers died, and the remaining ones cannot do the work.
 
     Parameters
     ----------
     reason : str
-        What the backend says, as a clause without a full stop.
+        Message of the backend, as a clause without a full stop.
     remedy : str
         What to do, as a sentence.
     """
 
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(reason, remedy)
-        self.reason = reason
-        self.remedy = remedy
+    reason: str
+    remedy: str
 
     @classmethod
     def too_often(cls, error: Exception) -> "WorkerLostError":
-        """Whoever does this work dies."""
+        """Every worker that is given this work dies."""
         return cls(
             f"workers died each time they were given the same work ({_described(error)})",
             "Most often they have too little memory: use fewer workers or max_samples. If the base "
@@ -179,7 +201,7 @@ class WorkerLostError(RuntimeError):
 
     @classmethod
     def out_of_reach(cls, error: Exception) -> "WorkerLostError":
-        """Nobody is there any more."""
+        """The cluster does not answer any more."""
         return cls(
             f"the cluster cannot be reached ({_described(error)})",
             "See whether its scheduler and workers run.",
@@ -197,15 +219,8 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
 
 
-class UnsafeLoadWarning(RandsubWarning):
-    """A file is loaded in a format that can run any code it holds."""
-
-
-class VersionMismatchWarning(RandsubWarning):
-    """A model was saved by other versions of the libraries than those that load it."""
-
-
-class UnsavableModelError(TypeError):
+@dataclass(eq=False, repr=False)
+class UnsavableModelError(_FieldsInArgs, TypeError):
     """A model holds something that cannot be written to a file.
 
     Parameters
@@ -214,63 +229,33 @@ class UnsavableModelError(TypeError):
         Name of the model's class.
     reason : str
         What cannot be written, as a clause without a full stop.
-    remedy : str
-        What to do, as a sentence.
     """
 
-    def __init__(self, model: str, reason: str, remedy: str) -> None:
-        super().__init__(model, reason, remedy)
-        self.model = model
-        self.reason = reason
-        self.remedy = remedy
+    model: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"This {self.model} cannot be saved: {self.reason}. {self.remedy}"
+        return (
+            f"This {self.model} cannot be saved: {self.reason}. Define functions and classes that "
+            "it uses in a module, where loading can find them; format='joblib' saves any model "
+            "that can be pickled."
+        )
 
 
-class ModelFormatError(ValueError):
-    """A file or folder does not hold a model, or not a whole one.
-
-    Parameters
-    ----------
-    path : path-like
-        The file or folder.
-    reason : str
-        What is wrong with it, as a clause without a full stop.
-    remedy : str
-        What to do, as a sentence.
-    """
-
-    def __init__(
-        self,
-        path: "PathLike[str] | str",
-        reason: str,
-        remedy: str = "Save the model again, or name the file that randsub.persistence.save wrote.",
-    ) -> None:
-        super().__init__(path, reason, remedy)
-        self.path = path
-        self.reason = reason
-        self.remedy = remedy
-
-    def __str__(self) -> str:
-        return f"No model could be loaded from {self.path}: {self.reason}. {self.remedy}"
-
-
-class UntrustedTypesError(TypeError):
-    """A model file needs types or functions that nobody has said to be harmless.
+@dataclass(eq=False, repr=False)
+class UntrustedTypesError(_FieldsInArgs, TypeError):
+    """A model file needs types or functions that are not trusted.
 
     Parameters
     ----------
     path : path-like
         The file.
     types : sequence of str
-        Their names, module included.
+        Their names, including the module.
     """
 
-    def __init__(self, path: "PathLike[str] | str", types: Sequence[str]) -> None:
-        super().__init__(path, tuple(types))
-        self.path = path
-        self.types = tuple(types)
+    path: "PathLike[str] | str"
+    types: Sequence[str]
 
     def __str__(self) -> str:
         listed = ", ".join(repr(name) for name in self.types)

@@ -1,15 +1,15 @@
 """Images as rows of a table, and back.
 
-PRS sees one column for each number of an image. The order is that of the image's array, its rows
-laid end to end and the channels of a pixel side by side; :meth:`randsub.penalties.FusedLasso.grid`
-has the same. For images of 28 x 28 pixels::
+PRS sees one column per number of an image. The columns have the order of the flattened array: its
+rows one after the other, the channels of a pixel side by side;
+:meth:`randsub.penalties.FusedLasso.grid` uses the same order. For images of 28 x 28 pixels::
 
     model = PRSClassifier(penalty=FusedLasso.grid(1e-3, 28, 28))
     model.fit(images_to_columns(images), labels)
     alpha_image(model, (28, 28))
 
-A model knows columns and not images, so that the shape is given to :func:`alpha_image` instead of
-being an attribute of the model.
+A model knows columns, not images: the shape is an argument of :func:`alpha_image`, and not an
+attribute of the model.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ __all__ = ["alpha_image", "columns_to_images", "images_to_columns", "pixel_group
 
 
 def images_to_columns(images: Any) -> NDArray[Any]:
-    """One row for each image.
+    """Flatten images into rows of a table.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def images_to_columns(images: Any) -> NDArray[Any]:
 
 
 def columns_to_images(X: Any, shape: Sequence[int]) -> NDArray[Any]:
-    """One image for each row: :func:`images_to_columns` undone.
+    """Reshape rows of a table to images: the inverse of :func:`images_to_columns`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def columns_to_images(X: Any, shape: Sequence[int]) -> NDArray[Any]:
 
 
 def pixel_groups(shape: Sequence[int]) -> IntArray:
-    """A label for each column, so that the channels of a pixel are drawn together.
+    """A group label per column, so that all channels of a pixel are in the same group.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def pixel_groups(shape: Sequence[int]) -> IntArray:
     Returns
     -------
     groups : int ndarray of shape (height * width * channels,)
-        For ``feature_groups``. Penalties then see one entry for each pixel:
+        For ``feature_groups``. Penalties then see one entry per pixel:
         ``FusedLasso.grid(lam, height, width)``.
     """
     height, width, *channels = _checked(shape)
@@ -93,7 +93,7 @@ def pixel_groups(shape: Sequence[int]) -> IntArray:
 
 
 def alpha_image(model: Any, shape: Sequence[int]) -> FloatArray:
-    """The importance of each pixel, as an image.
+    """The importances of the pixels, as an image.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def alpha_image(model: Any, shape: Sequence[int]) -> FloatArray:
 
 
 def _checked(shape: Sequence[int]) -> tuple[int, ...]:
-    # A single number has no sizes at all.
+    # A single number is not a shape.
     sizes = tuple(shape) if isinstance(shape, Iterable) else ()
     whole = all(isinstance(size, int | np.integer) and size > 0 for size in sizes)
     if len(sizes) not in (2, 3) or not whole:
         raise ValueError(
-            "shape must be (height, width) or (height, width, channels), all positive whole "
-            f"numbers, got {shape!r}."
+            "shape must be (height, width) or (height, width, channels), all positive "
+            f"integers, got {shape!r}."
         )
     return sizes

@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier
 
+from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Callback, ScoringMonitor
 from randsub.datasets import make_friedman, make_hypercube
@@ -22,12 +23,14 @@ def friedman():
 def test_a_score_is_that_of_a_fit_that_stops_there(friedman):
     X, y, X_test, y_test = friedman
     monitor = ScoringMonitor(X_test, y_test, every=4)
-    watched = PRSRegressor(LinearRegression(), **SETTINGS).set_callbacks(monitor).fit(X, y)
+    watched = PRSRegressor(LinearRegression(), **flat(**SETTINGS)).set_callbacks(monitor).fit(X, y)
     scores = monitor.scores_
     assert scores["epoch"].tolist() == [4, 8, 9]
     assert set(scores["estimator"]) == {"PRSRegressor"}
     for epoch, score in zip(scores["epoch"], scores["score"], strict=True):
-        alone = PRSRegressor(LinearRegression(), **{**SETTINGS, "max_iter": epoch}).fit(X, y)
+        alone = PRSRegressor(LinearRegression(), **flat(**{**SETTINGS, "max_iter": epoch})).fit(
+            X, y
+        )
         assert score == alone.score(X_test, y_test)
     # Watching has changed nothing.
     np.testing.assert_array_equal(watched.alpha_, alone.alpha_)
@@ -40,7 +43,7 @@ def test_several_scores_weights_and_fits():
     weight = np.arange(30.0)
     names = ["accuracy", "neg_log_loss"]
     monitor = ScoringMonitor(X[60:], y[60:], sample_weight=weight, scoring=names, every=100)
-    model = PRSClassifier(KNeighborsClassifier(), **SETTINGS).set_callbacks(monitor)
+    model = PRSClassifier(KNeighborsClassifier(), **flat(**SETTINGS)).set_callbacks(monitor)
     assert monitor.scores_.empty
     model.fit(X[:60], y[:60]).fit(X[:60], y[:60])
     assert list(monitor.scores_) == ["run", "estimator", "epoch", *names]
@@ -61,7 +64,7 @@ def test_members_are_trained_once_as_long_as_nothing_has_changed(friedman):
             self.models = [self.run.fitted_estimator(state) for _ in range(2)]
 
     asks = Asks()
-    model = PRSRegressor(LinearRegression(), **SETTINGS).set_callbacks(asks).fit(X, y)
+    model = PRSRegressor(LinearRegression(), **flat(**SETTINGS)).set_callbacks(asks).fit(X, y)
     for other in asks.models:
         assert other is not model
         assert all(a is b for a, b in zip(other.estimators_, model.estimators_, strict=True))

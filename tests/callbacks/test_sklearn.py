@@ -7,6 +7,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from flat_parameters import flat
 from randsub import PRSRegressor
 from randsub.callbacks import (
     Callback,
@@ -34,7 +35,8 @@ OURS = [
 
 def make(**changes):
     return PRSRegressor(
-        LinearRegression(), **{"n_estimators": 5, "max_iter": 6, "random_state": 0, **changes}
+        LinearRegression(),
+        **flat(**{"n_estimators": 5, "max_iter": 6, "random_state": 0, **changes}),
     )
 
 
@@ -55,13 +57,13 @@ def test_ours_follow_the_protocol(callback):
 @pytest.mark.parametrize(
     "outer",
     [
-        GridSearchCV(make(), {"n_batches": [2]}, cv=2),
+        GridSearchCV(make(), {"solver__n_batches": [2]}, cv=2),
         make_pipeline(StandardScaler(), make()),
     ],
     ids=lambda model: type(model).__name__,
 )
 def test_ours_are_refused_where_they_would_see_nothing(outer):
-    with pytest.raises(TypeError, match=f"would see nothing of {type(outer).__name__}"):
+    with pytest.raises(TypeError, match=f"not with {type(outer).__name__}: call set_callbacks"):
         outer.set_callbacks(EarlyStopping()).fit(X, Y)
 
 
@@ -88,7 +90,7 @@ def test_its_progress_bar_shows_the_epochs(capsys):
     pytest.importorskip("rich")
     make().set_callbacks(sklearn_callback.ProgressBar()).fit(X, Y)
     assert "PRSRegressor - fit" in capsys.readouterr().out
-    GridSearchCV(make(), {"n_batches": [2]}, cv=2).set_callbacks(
+    GridSearchCV(make(), {"solver__n_batches": [2]}, cv=2).set_callbacks(
         sklearn_callback.ProgressBar()
     ).fit(X, Y)
     assert "PRSRegressor - fit" in capsys.readouterr().out
@@ -133,7 +135,7 @@ def test_tasks_are_told_in_order_and_may_stop():
 def test_a_network_has_a_task_for_each_of_its_trainings():
     witness = Witness()
     network = PRSNetwork(LinearRegression(), n_estimators=5, max_iter=2, random_state=0)
-    network.set_params(lams=(0.0, 0.01), n_revivals=1).set_callbacks(witness).fit(X)
+    network.set_params(lams=(0.0, 0.01), solver__n_revivals=1).set_callbacks(witness).fit(X)
     ended = [event[1] for event in witness.events if event[0] == "end"]
     lams = ["PRSNetwork, lam=0", "PRSNetwork, lam=0.01"]
     assert ended == ["epoch", "epoch", lams[0], "epoch", lams[1], "fit"]

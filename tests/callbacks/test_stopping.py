@@ -9,7 +9,7 @@ from randsub import PRSRegressor
 from randsub.callbacks import EarlyStopping, TimeLimit
 from randsub.callbacks.stopping import _Clock
 from randsub.optim import ProjectedAdam
-from randsub.training import EpochRecord, Run, train
+from randsub.solver import EpochRecord, Run, train
 from tiny_world import Height, Path, begin, make_problem, make_settings, noisy, nothing, zero
 
 LEVELS = (0.9, 0.8, 0.8, 0.8, 0.7, 0.7, 0.7, 0.7, 0.7, 0.6)

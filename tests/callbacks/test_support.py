@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
+from flat_parameters import flat
 from randsub import PRSRegressor
 from randsub.callbacks import (
     Callback,
@@ -36,7 +37,8 @@ OURS = [
 
 def make(**changes):
     return PRSRegressor(
-        LinearRegression(), **{"n_estimators": 5, "max_iter": 6, "random_state": 0, **changes}
+        LinearRegression(),
+        **flat(**{"n_estimators": 5, "max_iter": 6, "random_state": 0, **changes}),
     )
 
 
@@ -85,7 +87,7 @@ def test_ours_can_be_sent_to_workers(callback):
 def test_a_search_over_workers_stops_each_of_its_fits(tmp_path):
     model = make(max_iter=200, learning_rate=0.05).set_callbacks(EarlyStopping(3))
     for backend in ("threading", "loky"):
-        search = GridSearchCV(model, {"n_batches": [2, 3]}, cv=2)
+        search = GridSearchCV(model, {"solver__n_batches": [2, 3]}, cv=2)
         with parallel_config(backend=backend, n_jobs=2):
             search.fit(X, Y)
         assert search.best_estimator_.stop_reason_.startswith("EarlyStopping")
@@ -104,7 +106,9 @@ def test_fits_at_once_have_callbacks_of_their_own():
                 barrier.wait()
 
     model = make(max_iter=100, learning_rate=0.05).set_callbacks(Together(), EarlyStopping(3))
-    search = GridSearchCV(model, {"learning_rate": [0.01, 0.05]}, cv=[(range(40), range(40))])
+    search = GridSearchCV(
+        model, {"solver__learning_rate": [0.01, 0.05]}, cv=[(range(40), range(40))]
+    )
     with parallel_config(backend="threading", n_jobs=2):
         search.set_params(refit=False).fit(X, Y)
     alone = [make(max_iter=100, learning_rate=rate) for rate in (0.01, 0.05)]
@@ -152,7 +156,7 @@ def test_a_network_shows_where_it_is(capsys):
 
     network = PRSNetwork(LinearRegression(), n_estimators=5, max_iter=6, random_state=0)
     network.set_callbacks(Names(), ProgressBar())
-    network.set_params(lams=(0.0, 0.01), n_revivals=1).fit(X)
+    network.set_params(lams=(0.0, 0.01), solver__n_revivals=1).fit(X)
     shown = capsys.readouterr().err
     assert names == [("PRSNetwork, lam=0", 6 / 9), ("PRSNetwork, lam=0.01", 1.0)]
     assert all(f"{name}: 100%" in shown for name, _ in names)

@@ -1,16 +1,17 @@
-"""What shells complete."""
+"""Shell completion."""
 
 import contextlib
 import io
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from randsub.cli import main
-from randsub.cli.bases import BASES
-from randsub.cli.main import VERBS, Exit
-from randsub.reproduce.experiments import EXPERIMENTS
+from randsub.cli.base_models import BASE_MODELS
+from randsub.cli.main import Exit
+from randsub.cli.parser import COMMANDS
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +43,9 @@ def test_scripts_can_be_read(scripts, shell):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_scripts_know_every_verb_and_experiment(scripts, shell):
+def test_scripts_know_every_command(scripts, shell):
     text = scripts[shell].read_text()
-    for word in (*VERBS, *EXPERIMENTS, "--target" if shell != "fish" else "-l target"):
+    for word in (*COMMANDS, "--target" if shell != "fish" else "-l target"):
         assert word in text
 
 
@@ -53,7 +54,7 @@ def completed(scripts, folder, *words):
     line = " ".join(f"'{word}'" for word in words)
     script = (
         f"source {scripts['bash']}\nCOMP_WORDS=({line})\nCOMP_CWORD={len(words) - 1}\n"
-        '_randsub\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+        '_shtab_randsub\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
     )
     answer = subprocess.run(
         [needs("bash"), "--norc", "-c", script],
@@ -71,8 +72,8 @@ def test_bash_completes_as_a_person_expects(scripts, tmp_path):
     def ask(*words):
         return completed(scripts, tmp_path, *words)
 
-    assert ask("randsub", "") == set(VERBS)
-    assert ask("randsub", "re") == {"report", "reproduce"}
+    assert ask("randsub", "") == set(COMMANDS)
+    assert ask("randsub", "re") == {"report"}
     assert ask("randsub", "--v") == {"--version"}
     assert ask("randsub", "fit", "--tar") == {"--target"}
     assert ask("randsub", "--debug", "fit", "--valid") == {"--validation", "--validation-fraction"}
@@ -80,8 +81,8 @@ def test_bash_completes_as_a_person_expects(scripts, tmp_path):
     assert ask("randsub", "fit", "data.csv", "--task", "") == {"regression", "classification"}
     assert ask("randsub", "fit", "data.csv", "-o", "d") == {"data.csv"}
     assert ask("randsub", "simulate", "h") == {"hypercube"}
-    assert ask("randsub", "reproduce", "") == {*EXPERIMENTS, "page"}
-    assert "--replicates" in ask("randsub", "reproduce", "simulated", "--re")
+    assert ask("randsub", "select", "model", "d") == {"data.csv"}
+    assert ask("randsub", "fit", "data.csv", "--drop", "a", "b", "--cat") == {"--categorical"}
     assert ask("randsub", "rank", "m", "--format", "c") == {"csv"}
     assert ask("randsub", "completion", "f") == {"fish"}
 
@@ -90,4 +91,10 @@ def test_base_models_are_in_the_help(capsys):
     with pytest.raises(SystemExit):
         main(["fit", "--help"])
     told = capsys.readouterr().out
-    assert ", ".join(BASES) in " ".join(told.split())
+    assert ", ".join(BASE_MODELS) in " ".join(told.split())
+
+
+def test_shtab_is_named_with_its_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == Exit.ERROR
+    assert "pip install randsub[completion]" in capsys.readouterr().err

@@ -19,8 +19,8 @@ from sklearn.linear_model import Ridge
 from cli_words import TINY
 from randsub.cli import main
 from randsub.cli.main import Exit
-from randsub.ensemble.base import BasePRS
-from randsub.persistence import ModelFolder
+from randsub.estimators.prs import BasePRS
+from randsub.io import ModelFolder
 
 ROWS = 30
 
@@ -45,7 +45,7 @@ HOSTILE = {
     "missing file": (None, [], "There is no file d.csv."),
     "empty file": ("", [], "d.csv: it is empty."),
     "header alone": ("a,y\n", [], "it has a header and no rows"),
-    "no such target": (csv(), ["--target", "z"], "there is no column 'z' as --target asks for"),
+    "no such target": (csv(), ["--target", "z"], "there is no column 'z', which --target asks for"),
     "ragged csv": (with_line(csv(), 3, "1,2"), [], "line 4 has 2 value(s)"),
     "all-NaN column": (csv(c=np.nan), [], "column 'c' has no value in any row"),
     "text among numbers": (
@@ -58,45 +58,57 @@ HOSTILE = {
         ["--target", "t", "--task", "regression"],
         "column 't' should hold numbers, but has 'red' in row 1",
     ),
-    "one class": (csv(t="red"), ["--target", "t"], "one class only, 'red', in all 30 rows"),
-    "duplicate columns": ("a,a,y\n1,2,3\n", [], "several columns of the name 'a'"),
+    "one class": (csv(t="red"), ["--target", "t"], "only one class, 'red', in all 30 rows"),
+    "duplicate columns": ("a,a,y\n1,2,3\n", [], "several columns named 'a'"),
     "another format": ("PAR1 and so on", [], "named as csv, but its content is parquet"),
     "gaps": (
         csv(c=[np.nan] + [1.0] * (ROWS - 1)),
         [],
-        "missing values (first in row 1), which the base model ridge does not take",
+        "missing values (first in row 1), which the base model ridge does not support",
     ),
     "infinite": (csv(c=np.inf), [], "column 'c' has inf in row 1"),
-    "no features": ("y\n1\n2\n3\n", [], "it has no column beside the target 'y'"),
-    "two rows": ("a,y\n1,0\n2,1\n", [], "it has 2 row(s), and at least 3 are needed"),
+    "no features": ("y\n1\n2\n3\n", [], "it has no column besides the target 'y'"),
+    "two rows": ("a,y\n1,0\n2,1\n", [], "it has 2 row(s), but at least 3 are needed"),
     "no such base": (csv(), ["--base", "forest"], "There is no base model 'forest'"),
     "base of the other task": (
         csv(t=np.linspace(0, 1, ROWS)),
         ["--target", "t", "--base", "nb"],
-        "The base model nb knows no regression",
+        "The base model nb is for classification only",
     ),
-    "no such module": (csv(), ["--base", "nowhere:Thing"], "the module 'nowhere' cannot be"),
-    "no such class": (csv(), ["--base", "math:Thing"], "the module 'math' has no 'Thing'"),
-    "no class at all": (csv(), ["--base", "math:pi"], "is a float, and should be a class"),
-    "no model": (csv(), ["--base", "fractions:Fraction"], "cannot fit and predict"),
+    "no such module": (
+        csv(),
+        ["--base", "nowhere:Thing"],
+        "cannot be imported: No module named 'nowhere'",
+    ),
+    "no such class": (csv(), ["--base", "math:Thing"], "module 'math' has no attribute 'Thing'"),
+    "no class at all": (csv(), ["--base", "math:pi"], "is a float, not a class"),
+    "no model": (csv(), ["--base", "fractions:Fraction"], "has no fit and predict"),
     "wrong base parameter": (csv(), ["--base-param", "size=3"], "--base-param does not fit"),
     "wrong parameter": (csv(), ["--param", "size=3"], "PRSClassifier has no such parameter"),
-    "bad parameter": (csv(), ["--param", "learning_rate=-1"], "'learning_rate' parameter"),
+    "bad parameter": (
+        csv(),
+        ["--param", "learning_rate=-1"],
+        "'learning_rate' parameter of Solver",
+    ),
     "no such group": (csv(), ["--groups", "g.json"], "There is no file g.json"),
-    "no such dropped": (csv(), ["--drop", "z"], "there is no column 'z' as --drop asks for"),
+    "no such dropped": (csv(), ["--drop", "z"], "there is no column 'z', which --drop asks for"),
     "penalty of another image": (
         csv(),
         ["--penalty", "fused=0.1@3x3"],
-        "is for 9 columns, but there are 2",
+        "needs 9 columns, but there are 2",
     ),
     "target as weight": (csv(), ["--weight", "y"], "cannot be the target and something else"),
     "negative weights": (csv(w=-1), ["--weight", "w"], "should not be negative"),
     "no such validation": (csv(), ["--validation", "v.csv"], "There is no file v.csv."),
     "no such checkpoint": (csv(), ["--resume", "c.ckpt"], "There is no checkpoint c.ckpt"),
-    "no folder for it": (csv(), ["-o", "nowhere/m"], "There is no folder nowhere"),
-    "a file in its place": (csv(), ["-o", "d.csv"], "d.csv is there and is no folder"),
-    "a full folder in its place": (csv(), ["-o", "full"], "is there and not empty"),
-    "no model in its place": (csv(), ["-o", "full", "--force"], "and holds no model"),
+    "no folder for it": (csv(), ["-o", "nowhere/m"], "nowhere does not exist; create it first"),
+    "a file in its place": (csv(), ["-o", "d.csv"], "d.csv is a file; pass a folder"),
+    "a full folder in its place": (csv(), ["-o", "full"], "full exists and is not a model folder"),
+    "no model in its place": (
+        csv(),
+        ["-o", "full", "--force"],
+        "full exists and is not a model folder",
+    ),
 }
 
 
@@ -128,7 +140,7 @@ def test_hostile_input_of_fit(case, tmp_path, monkeypatch, capsys):
 
 def test_without_skops_it_is_said_before_anything_is_done(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("randsub.cli.models.find_spec", lambda name: None)
+    monkeypatch.setattr("randsub.cli.fitted_model.find_spec", lambda name: None)
     assert main(["fit", "d.csv", "--target", "y", "-o", "m"]) == Exit.ERROR
     assert "pip install skops" in capsys.readouterr().err
 
@@ -140,7 +152,7 @@ def test_a_model_that_is_there_is_replaced_when_told(here, capsys):
     assert "--force" in capsys.readouterr().err
     (here / "model" / "notes.txt").write_text("mine")
     assert main([*words, "--force"]) == Exit.ERROR
-    assert "'notes.txt', which did not come with its model" in capsys.readouterr().err
+    assert "did not come with the model, ['notes.txt']" in capsys.readouterr().err
     (here / "model" / "notes.txt").unlink()
     assert contents(here).keys() == before.keys()
     assert main([*words, "--force"]) == Exit.DONE
@@ -156,12 +168,12 @@ def test_a_model_that_is_there_is_replaced_when_told(here, capsys):
         (["predict", "empty", "d.csv"], "there is no model.json in it"),
         (["predict", "model", "less.csv"], "it lacks 1 of the 15 columns"),
         (["predict", "model", "text.csv"], "column 'x1' should hold numbers, but has 'red'"),
-        (["predict", "model", "d.csv", "--probabilities"], "is a regression"),
-        (["predict", "model", "d.csv", "-o", "p.xyz"], "its name does not say what it holds"),
-        (["predict", "model", "d.csv", "-o", "nowhere/p.csv"], "There is no folder nowhere"),
+        (["predict", "model", "d.csv", "--probabilities"], "is a regression model"),
+        (["predict", "model", "d.csv", "-o", "p.xyz"], "its name does not tell its format"),
+        (["predict", "model", "d.csv", "-o", "nowhere/p.csv"], "The folder nowhere does not exist"),
         (["select", "model", "less.csv", "--top", "1", "-o", "s.csv"], "it lacks 1 of"),
-        (["rank", "model", "-o", "model"], "its name does not say what it holds"),
-        (["report", "model", "-o", "nowhere/r.html"], "There is no folder nowhere"),
+        (["rank", "model", "-o", "model"], "its name does not tell its format"),
+        (["report", "model", "-o", "nowhere/r.html"], "The folder nowhere does not exist"),
         (["report", "model", "--test", "nowhere.csv"], "There is no file nowhere.csv."),
         (["network", "text.csv", "-o", "l.csv"], "column 'x1' should hold numbers"),
         (["simulate", "linear", "-o", "/proc/d.csv"], "Nothing can be written to /proc"),
@@ -317,7 +329,7 @@ def test_stopped_in_the_middle_with_a_checkpoint(here):
     returned, _, err = stopped(here, [*LONG, "--checkpoint", "run.ckpt"], signal.SIGINT)
     assert returned == Exit.INTERRUPTED
     assert err.splitlines()[-1].endswith(
-        "The checkpoint is kept: the same command with --resume run.ckpt goes on from there."
+        "To continue from the checkpoint, repeat the command with --resume run.ckpt."
     )
     assert sorted(path.name for path in here.iterdir()) == ["d.csv", "model", "run.ckpt"]
 

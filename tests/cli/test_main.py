@@ -1,5 +1,6 @@
 """The command itself: errors in a sentence, exit codes."""
 
+import inspect
 import json
 import signal
 import subprocess
@@ -9,8 +10,10 @@ import warnings
 import pytest
 
 import randsub
-from randsub.cli import main, reproduce
-from randsub.cli.main import VERBS, Exit, Terminated, parser
+from randsub.cli import main
+from randsub.cli.commands import info
+from randsub.cli.main import Exit, Terminated
+from randsub.cli.parser import COMMANDS, make_parser, summary
 
 
 def failing(error):
@@ -21,12 +24,12 @@ def failing(error):
 
 
 @pytest.fixture
-def page(monkeypatch):
-    """A verb that raises what it is given, under the name of one that exists."""
+def fail(monkeypatch):
+    """A command that raises the error it is given, under the name of one that exists."""
 
     def call(error, *before):
-        monkeypatch.setattr(reproduce, "_write_page", failing(error))
-        return main([*before, "reproduce", "page", "--results", "x"])
+        monkeypatch.setattr(info, "run", failing(error))
+        return main([*before, "info"])
 
     return call
 
@@ -36,34 +39,34 @@ def page(monkeypatch):
     [
         (ValueError("no such\n  thing; try another"), "error: no such thing; try another"),
         (FileNotFoundError("is not there"), "error: is not there"),
-        (KeyError("x"), "error: KeyError: 'x' (--debug shows where it comes from)"),
-        (RuntimeError(), "error: RuntimeError: no message (--debug shows where it comes from)"),
+        (KeyError("x"), "error: KeyError: 'x' (use --debug to see the traceback)"),
+        (RuntimeError(), "error: RuntimeError: no message (use --debug to see the traceback)"),
     ],
     ids=["value", "file", "unexpected", "wordless"],
 )
-def test_errors_are_one_sentence(page, capsys, error, told):
-    assert page(error) == Exit.ERROR == 1
+def test_errors_are_one_sentence(fail, capsys, error, told):
+    assert fail(error) == Exit.ERROR == 1
     assert capsys.readouterr().err == f"randsub: {told}\n"
 
 
-def test_debug_shows_where_an_error_comes_from(page, capsys):
-    assert page(ValueError("no such thing"), "--debug") == Exit.ERROR
+def test_debug_shows_where_an_error_comes_from(fail, capsys):
+    assert fail(ValueError("no such thing"), "--debug") == Exit.ERROR
     told = capsys.readouterr().err
     assert told.startswith("Traceback")
     assert "no such thing" in told
 
 
-def test_interrupt_has_its_own_code(page, capsys):
-    assert page(KeyboardInterrupt()) == Exit.INTERRUPTED == 130
+def test_interrupt_has_its_own_code(fail, capsys):
+    assert fail(KeyboardInterrupt()) == Exit.INTERRUPTED == 130
     assert capsys.readouterr().err == "randsub: interrupted; nothing was written.\n"
-    assert page(Terminated()) == Exit.TERMINATED == 143
+    assert fail(Terminated()) == Exit.TERMINATED == 143
     assert capsys.readouterr().err == "randsub: terminated; nothing was written.\n"
 
 
-def test_interrupt_inside_compiled_code(page, capsys):
+def test_interrupt_inside_compiled_code(fail, capsys):
     error = SystemError("returned a result with an exception set")
     error.__cause__ = KeyboardInterrupt()
-    assert page(error) == Exit.INTERRUPTED
+    assert fail(error) == Exit.INTERRUPTED
     assert "interrupted" in capsys.readouterr().err
 
 
@@ -74,15 +77,14 @@ def test_errors_are_documents_for_those_who_read_json(capsys):
     assert err == "randsub: error: There is no model folder nowhere.\n"
 
 
-def test_warnings_are_sentences(page, monkeypatch, capsys):
+def test_warnings_are_sentences(monkeypatch, capsys):
     def run(args):
         warnings.warn("something\n  odd", UserWarning, stacklevel=2)
-        return 0
 
-    monkeypatch.setattr(reproduce, "_write_page", run)
+    monkeypatch.setattr(info, "run", run)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        assert main(["reproduce", "page", "--results", "x"]) == Exit.DONE
+        assert main(["info"]) == Exit.DONE
     assert capsys.readouterr().err == "randsub: warning: something odd\n"
 
 
@@ -93,19 +95,21 @@ def test_signals_are_given_back(number):
     assert signal.getsignal(number) is before
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_of_every_verb(verb, capsys):
-    for words in ([verb, "--help"], ["--help"]):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(command, capsys):
+    for words in ([command, "--help"], ["--help"]):
         with pytest.raises(SystemExit) as stop:
             main(words)
         assert stop.value.code == 0
-    told = capsys.readouterr().out
-    assert VERBS[verb] in " ".join(told.split())
+        told = " ".join(capsys.readouterr().out.lower().split())
+        assert summary(COMMANDS[command]).lower() in told
 
 
-def test_help_is_the_same_with_all_verbs_loaded():
-    # What each verb says of itself is what the list says of it.
-    assert parser().format_help() == parser("").format_help()
+def test_help_fits_a_terminal_of_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, make_parser().format_help().splitlines())) <= 80
+    for command in COMMANDS.values():
+        assert max(map(len, inspect.getdoc(command).splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
@@ -113,19 +117,15 @@ def test_help_is_the_same_with_all_verbs_loaded():
     [
         [],
         ["nothing"],
-        ["reproduce"],
-        ["reproduce", "nothing"],
-        ["reproduce", "simulated", "--problems", "nothing"],
-        ["reproduce", "simulated", "--replicates", "0"],
-        ["reproduce", "simulated", "--irrelevant", "many"],
-        ["reproduce", "simulated", "--ablations", "baseline"],
-        ["reproduce", "ablation", "--methods", "prs"],
-        ["reproduce", "page"],
         ["fit"],
         ["fit", "d.csv", "-o", "m"],
         ["fit", "d.csv", "-o", "m", "--target", "y", "--epochs", "0"],
         ["fit", "d.csv", "-o", "m", "--target", "y", "--penalty", "size"],
         ["fit", "d.csv", "-o", "m", "--target", "y", "--penalty", "fused=1@3"],
+        ["fit", "d.csv", "-o", "m", "--target", "y", "--penalty", "fused=1@0x3"],
+        ["fit", "d.csv", "-o", "m", "--target", "y", "--penalty", "size=1@3x3"],
+        ["fit", "d.csv", "-o", "m", "--target", "y", "--penalty", "size=-1"],
+        ["fit", "d.csv", "-o", "m", "--target", "y", "--penalty", "size=inf"],
         ["fit", "d.csv", "-o", "m", "--target", "y", "--base-param", "3"],
         ["fit", "d.csv", "-o", "m", "--target", "y", "--time-limit", "soon"],
         ["fit", "d.csv", "-o", "m", "--target", "y", "--validation-fraction", "1"],
@@ -134,6 +134,7 @@ def test_help_is_the_same_with_all_verbs_loaded():
         ["select", "m", "d.csv", "-o", "s.csv", "--fdr", "0"],
         ["network", "e.csv", "-o", "l.csv", "--lam", "-1"],
         ["simulate", "nothing", "-o", "d.csv"],
+        ["simulate", "friedman", "-o", "d.csv", "--irrelevant", "many"],
         ["completion", "tcsh"],
     ],
     ids=lambda words: " ".join(words) or "empty",

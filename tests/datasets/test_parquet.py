@@ -276,7 +276,7 @@ def test_a_file_that_is_no_parquet(folder, tmp_path):
     [
         ({"target": "result"}, "0 columns named 'result'"),
         ({"columns": ["age", "weight"]}, "0 columns named 'weight'"),
-        ({}, r"hold no numbers: \{'outcome': '(large_)?string'\}"),
+        ({}, r"are not numbers: \{'outcome': '(large_)?string'\}"),
         ({"columns": ["age", "age"]}, "each column once"),
         ({"columns": ["age"], "target": "age"}, "not the target 'age'"),
         ({"columns": []}, "at least one"),

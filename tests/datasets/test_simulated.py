@@ -1,57 +1,35 @@
-"""The generators against their formulas, and against the files of the paper's authors."""
+"""The generators against their formulas."""
 
 import doctest
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.optimize import linprog
 from sklearn.linear_model import LinearRegression
-from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils._param_validation import InvalidParameterError
 
+from problem_truth import (
+    PROBLEMS,
+    checkerboard_formula,
+    fit_clusters,
+    friedman_formula,
+    is_separable,
+)
 from randsub import datasets
 from randsub.datasets import (
-    load_simulated,
     make_checkerboard,
     make_friedman,
     make_hypercube,
     make_linear,
 )
-from randsub.exceptions import DatasetNotFoundError
 
-
-class Problem(NamedTuple):
-    make: Callable[..., Any]
-    n_relevant: int
-    is_classification: bool
-
-
-PROBLEMS = {
-    "checkerboard": Problem(make_checkerboard, 4, False),
-    "friedman": Problem(make_friedman, 5, False),
-    "hypercube": Problem(make_hypercube, 5, True),
-    "linear": Problem(make_linear, 10, True),
-}
 CORRELATED = [make_checkerboard, make_friedman]
 
 every_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 every_correlated = pytest.mark.parametrize("make", CORRELATED, ids=["checkerboard", "friedman"])
-
-
-def checkerboard_formula(x):
-    return 2 * x[:, 0] * x[:, 1] + 2 * x[:, 2] * x[:, 3]
-
-
-def friedman_formula(x):
-    waves = 10 * np.sin(np.pi * x[:, 0] * x[:, 1])
-    return waves + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
 
 
 FORMULAS = {make_checkerboard: checkerboard_formula, make_friedman: friedman_formula}
@@ -59,11 +37,6 @@ FORMULAS = {make_checkerboard: checkerboard_formula, make_friedman: friedman_for
 
 def standardized(X, make):
     return (X - 0.5) * 6 if make is make_friedman else X
-
-
-def lag_correlation(X, lag):
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    return float(np.mean(Z[:, lag:] * Z[:, :-lag]))
 
 
 def far_columns(relevant, n_features, distance):
@@ -74,28 +47,6 @@ def far_columns(relevant, n_features, distance):
 def held_out_score(model, X, y):
     half = len(y) // 2
     return model.fit(X[:half], y[:half]).score(X[half:], y[half:])
-
-
-def is_separable(X, y):
-    """Whether some hyperplane has each class on its own side: a linear program, so no tolerance."""
-    signed = np.where(y == 1, 1.0, -1.0)[:, None] * np.column_stack([X, np.ones(len(y))])
-    answer = linprog(
-        np.zeros(signed.shape[1]), A_ub=-signed, b_ub=-np.ones(len(y)), bounds=(None, None)
-    )
-    return answer.status == 0
-
-
-def fit_clusters(x, y, n_init=5):
-    """Sizes, centres and covariances of the two Gaussian clusters of each class."""
-    found = [
-        GaussianMixture(2, n_init=n_init, max_iter=500, random_state=0).fit(x[y == label])
-        for label in (0, 1)
-    ]
-    return (
-        np.concatenate([mixture.weights_ for mixture in found]),
-        np.concatenate([mixture.means_ for mixture in found]),
-        np.concatenate([mixture.covariances_ for mixture in found]),
-    )
 
 
 # What every generator promises
@@ -483,125 +434,3 @@ def test_linear_columns_are_independent_standard_normals():
     assert np.abs(across).max() < 5.5 / np.sqrt(len(X))
     signed = np.where(y == 1, 1, -1)
     assert stats.kstest(X[:, 10:].T @ signed / np.sqrt(len(X)), "norm").pvalue > 1e-3
-
-
-# The authors' files: one law, theirs and ours
-
-
-def chain_statistics(X, y, relevant, formula):
-    noise = y - formula(X[:, relevant])
-    return {
-        "mean of X": X.mean(),
-        "sd of X": X.std(),
-        "sd of the column means": X.mean(axis=0).std(),
-        "fraction in [0, 1]": np.mean((X >= 0) & (X <= 1)),
-        "correlation at lag 1": lag_correlation(X, 1),
-        "correlation at lag 2": lag_correlation(X, 2),
-        "correlation at lag 50": lag_correlation(X, 50),
-        "mean of y": y.mean(),
-        "sd of y": y.std(),
-        "mean of the noise": noise.mean(),
-        "sd of the noise": noise.std(),
-    }
-
-
-def checkerboard_statistics(X, y, relevant):
-    return chain_statistics(X, y, relevant, checkerboard_formula)
-
-
-def friedman_statistics(X, y, relevant):
-    return chain_statistics(X, y, relevant, friedman_formula)
-
-
-def independent_statistics(X, relevant):
-    irrelevant = np.delete(X, relevant, axis=1)
-    return {
-        "mean of the irrelevant": irrelevant.mean(),
-        "sd of the irrelevant": irrelevant.std(),
-        "sd of the irrelevant means": irrelevant.mean(axis=0).std(),
-        "correlation at lag 1": lag_correlation(irrelevant, 1),
-        "correlation at lag 50": lag_correlation(irrelevant, 50),
-    }
-
-
-def hypercube_statistics(X, y, relevant):
-    sizes, centres, covariances = fit_clusters(X[:, relevant], y)
-    spreads = np.linalg.eigvalsh(covariances)
-    return independent_statistics(X, relevant) | {
-        "fraction of class 1": y.mean(),
-        "size of a cluster in its class": sizes.max(),
-        "distance of a centre from 0": np.median(np.abs(centres)),
-        "trace within a cluster": spreads.sum(axis=1).mean(),
-        "log of the widest direction": np.log(spreads[:, -1]).mean(),
-        "log of the flattest direction": np.log(spreads[:, 0]).mean(),
-    }
-
-
-def linear_statistics(X, y, relevant):
-    x = X[:, relevant]
-    direction = x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0)
-    return independent_statistics(X, relevant) | {
-        "mean of the relevant": x.mean(),
-        "sd of the relevant": x.std(),
-        "length of the direction": np.linalg.norm(direction),
-        "smallest weight over the largest": direction.min() / direction.max(),
-        "mean weight over the largest": direction.mean() / direction.max(),
-    }
-
-
-STATISTICS = {
-    "checkerboard": checkerboard_statistics,
-    "friedman": friedman_statistics,
-    "hypercube": hypercube_statistics,
-    "linear": linear_statistics,
-}
-
-
-def read_authors(shared_data: Path, problem: str, number: int):
-    try:
-        file = load_simulated(problem, number, shared_data)
-    except DatasetNotFoundError as error:
-        pytest.skip(f"the authors' files are not at hand: {error}")
-    X = np.concatenate([file.X_train, file.X_val, file.X_test]).astype(float)
-    return X, np.concatenate([file.y_train, file.y_val, file.y_test]), file.relevant
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("number", [1, 2])
-def test_authors_files_have_our_form(shared_data, name, number):
-    X, y, relevant = read_authors(shared_data, name, number)
-    ours_X, ours_y, ours_relevant = PROBLEMS[name].make(random_state=0)
-    assert X.shape == ours_X.shape
-    assert y.shape == ours_y.shape
-    assert relevant.tolist() == ours_relevant.tolist()
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_authors_files_look_like_draws_of_ours(shared_data, name):
-    files = [read_authors(shared_data, name, number) for number in (1, 2)]
-    statistics = STATISTICS[name]
-    ours = [statistics(*PROBLEMS[name].make(random_state=seed)) for seed in range(15)]
-    for theirs in (statistics(*file) for file in files):
-        for what, value in theirs.items():
-            drawn = [one[what] for one in ours]
-            # The spread is itself estimated, from 15 draws: 4 of Student's are about 3.2 of Gauss.
-            spread = np.std(drawn, ddof=1) * np.sqrt(1 + 1 / len(drawn))
-            assert value == pytest.approx(np.mean(drawn), abs=4 * spread), what
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_authors_hypercube_has_vertices_and_not_the_identity(shared_data, number):
-    X, y, relevant = read_authors(shared_data, "hypercube", number)
-    _, centres, covariances = fit_clusters(X[:, relevant], y)
-    np.testing.assert_allclose(np.abs(centres), 1, atol=0.4)
-    assert len({tuple(np.sign(centre)) for centre in centres}) == 4
-    # 125 samples of N(0, I) in five dimensions have no direction with a variance below a half.
-    assert np.linalg.eigvalsh(covariances)[:, 0].max() < 0.5
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_authors_linear_is_balanced_and_separable(shared_data, number):
-    X, y, relevant = read_authors(shared_data, "linear", number)
-    assert y.sum() == len(y) // 2
-    assert is_separable(X[:, relevant], y)
-    assert not is_separable(X[:, 10:20], y)

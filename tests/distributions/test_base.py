@@ -7,8 +7,13 @@ import pytest
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from oracle import Chain, all_masks, finite_differences, p_value_of_law
-from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
-from randsub.distributions.base import as_dense, as_sparse
+from randsub.distributions import (
+    Bernoulli,
+    GroupedBernoulli,
+    SubsetDistribution,
+    as_dense,
+    as_sparse,
+)
 from randsub.gradients import score_gradient
 
 FAMILIES = {

@@ -8,8 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from oracle import all_masks, index_of, p_value_of_law, probabilities
-from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
-from randsub.distributions.bernoulli import EDGE
+from randsub.distributions import EDGE, Bernoulli, GroupedBernoulli, SubsetDistribution
 
 
 def test_log_probability_is_that_of_independent_coins():

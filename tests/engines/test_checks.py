@@ -18,6 +18,7 @@ from sklearn.tree import ExtraTreeRegressor
 from randsub import PRSRegressor
 from randsub.engines import GenericEngine, Learner
 from randsub.exceptions import BaseModelError
+from randsub.solver import Solver
 
 N, M = 30, 4
 MASKS = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 1], [1, 1, 0, 0]], dtype=bool)
@@ -226,7 +227,9 @@ def test_predictions_are_those_of_models_that_check_everything(X) -> None:
 
 
 def test_an_ensemble_checks_its_base_model_once_a_call(X) -> None:
-    model = PRSRegressor(Spy(), n_estimators=6, max_iter=1, n_batches=2, random_state=0)
+    model = PRSRegressor(
+        Spy(), n_estimators=6, max_iter=1, solver=Solver(n_batches=2), random_state=0
+    )
     model.fit(X, X[:, 0])
     # Two batches before the first epoch and the final ensemble, at the least.
     assert 3 <= len(Spy.checked) < len(Spy.finite_in_fit)

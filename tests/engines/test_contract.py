@@ -24,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 from randsub.engines import (
     Engine,
     GenericEngine,
-    KernelEngine,
+    KNNEngine,
     Learner,
-    MomentsEngine,
-    NeighborsEngine,
+    LinearAndBayesEngine,
+    SVMEngine,
     TreeEngine,
 )
 
@@ -50,34 +50,34 @@ class Case(NamedTuple):
 
 CASES = [
     Case(GenericEngine, KNeighborsRegressor(5), takes_weight=False),
-    Case(NeighborsEngine, KNeighborsRegressor(5), takes_weight=False),
-    Case(NeighborsEngine, KNeighborsRegressor(3, weights="distance"), takes_weight=False),
-    Case(NeighborsEngine, KNeighborsRegressor(20), takes_weight=False),
-    Case(NeighborsEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),
+    Case(KNNEngine, KNeighborsRegressor(5), takes_weight=False),
+    Case(KNNEngine, KNeighborsRegressor(3, weights="distance"), takes_weight=False),
+    Case(KNNEngine, KNeighborsRegressor(20), takes_weight=False),
+    Case(KNNEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),
     Case(
-        NeighborsEngine,
+        KNNEngine,
         KNeighborsClassifier(9, weights="distance", metric="euclidean"),
         ("soft", "hard"),
         takes_weight=False,
     ),
     # Limits that leave no tied splits; class counts always do, see test_tree.py.
     Case(TreeEngine, DecisionTreeRegressor(max_depth=2, min_samples_leaf=9), takes_weight=False),
-    Case(MomentsEngine, Ridge(), rtol=1e-11),
-    Case(MomentsEngine, Ridge(0.01, fit_intercept=False, solver="svd"), rtol=1e-11),
-    Case(MomentsEngine, LinearRegression(), rtol=1e-11),
-    Case(MomentsEngine, GaussianNB(), ("soft", "hard"), rtol=1e-11),
+    Case(LinearAndBayesEngine, Ridge(), rtol=1e-11),
+    Case(LinearAndBayesEngine, Ridge(0.01, fit_intercept=False, solver="svd"), rtol=1e-11),
+    Case(LinearAndBayesEngine, LinearRegression(), rtol=1e-11),
+    Case(LinearAndBayesEngine, GaussianNB(), ("soft", "hard"), rtol=1e-11),
     Case(
-        MomentsEngine,
+        LinearAndBayesEngine,
         LinearDiscriminantAnalysis(),
         ("soft", "hard"),
         takes_weight=False,
         rtol=1e-11,
     ),
     # Two solutions, each within the solver's tolerance (see test_kernel.py).
-    Case(KernelEngine, SVR(tol=1e-5), rtol=1e-4),
-    Case(KernelEngine, SVR(kernel="linear", C=0.5, epsilon=0.2, tol=1e-5), rtol=1e-3),
-    Case(KernelEngine, SVC(tol=1e-5), ("hard",)),
-    Case(KernelEngine, SVC(kernel="linear", C=0.5, tol=1e-5), ("hard",)),
+    Case(SVMEngine, SVR(tol=1e-5), rtol=1e-4),
+    Case(SVMEngine, SVR(kernel="linear", C=0.5, epsilon=0.2, tol=1e-5), rtol=1e-3),
+    Case(SVMEngine, SVC(tol=1e-5), ("hard",)),
+    Case(SVMEngine, SVC(kernel="linear", C=0.5, tol=1e-5), ("hard",)),
     Case(GenericEngine, Ridge()),
     Case(GenericEngine, DecisionTreeRegressor(max_depth=4)),
     Case(GenericEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),
@@ -399,7 +399,7 @@ def test_an_engine_that_answers_for_a_model_answers_like_it(case, kind, voting) 
     n_answers = 0
     for model, mask in zip(models, task.masks, strict=True):
         part = task.X_query[:, np.flatnonzero(mask)]
-        found = task.engine.ask(model, part) if mask.any() else None
+        found = task.engine.predict_fitted(model, part) if mask.any() else None
         if found is None:
             continue
         n_answers += 1
@@ -419,7 +419,10 @@ def mask_count(task: Task) -> int:
 @every_engine
 def test_nobody_answers_for_a_stranger(case, kind, voting) -> None:
     task = make_task(case, kind, voting)
-    assert task.engine.ask(DummyRegressor().fit(task.X, np.zeros(N_TRAIN)), task.X_query) is None
+    assert (
+        task.engine.predict_fitted(DummyRegressor().fit(task.X, np.zeros(N_TRAIN)), task.X_query)
+        is None
+    )
 
 
 @every_engine
@@ -431,7 +434,7 @@ def test_odd_data_gives_what_a_plain_loop_gives(case, kind, voting, oddity) -> N
         X[:, 3] = X_query[:, 3] = 7.0
     elif oddity == "few rows":
         X, y = X[:24], y[:24]
-    elif case.engine in (NeighborsEngine, TreeEngine) or isinstance(case.estimator, SVC):
+    elif case.engine in (KNNEngine, TreeEngine) or isinstance(case.estimator, SVC):
         pytest.skip("Distances, splits or decisions are tied; see the engine's own tests.")
     else:
         X, X_query = X.round(), X_query.round()

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from randsub.engines import GenericEngine, Learner
-from randsub.engines.generic import set_seeds
+from randsub.engines.base import set_seeds
 from randsub.exceptions import BaseModelError
 
 MASKS = np.array([[1, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)

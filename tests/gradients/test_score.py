@@ -14,13 +14,14 @@ from scipy.sparse import csr_array
 from oracle import Chain, make_truth
 from randsub.distributions import Bernoulli, GroupedBernoulli
 from randsub.gradients import (
+    OBJECTIVES,
     ensemble_output,
     importance_weights,
     log_weights,
     model_costs,
     score_gradient,
 )
-from randsub.training.objective import OBJECTIVES
+from randsub.losses import CrossEntropy
 
 EDGE = 1e-6
 KINDS = ["regression", "two classes", "four classes"]
@@ -210,6 +211,30 @@ def test_a_constant_cost_has_no_gradient(baseline):
     masks, weights = rng.random((20, 5)) < theta, rng.dirichlet(np.ones(20))
     gradient = score_gradient(Bernoulli(5), masks, theta, weights, np.full(20, 7.0), baseline)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("self_normalize", [True, False])
+def test_votes_that_agree_cost_the_same_whatever_the_rounding_of_their_sum(self_normalize):
+    """Without a baseline, their gradient is that of the weights alone, in every round."""
+    loss, unanimous = CrossEntropy().for_ensemble(30), np.zeros((30, 4, 3))
+    unanimous[:, :, 1] = 1.0
+    sums = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        theta = rng.uniform(0.2, 0.8, 5)
+        masks = rng.random((30, 5)) < theta
+        log_w = rng.normal(scale=0.3, size=30)
+        if not self_normalize:
+            # Their mean is 1 but for the rounding.
+            log_w -= np.log(np.exp(log_w).mean())
+        weights = importance_weights(log_w, self_normalize=self_normalize)
+        sums.append(weights.sum())
+        costs = OBJECTIVES["ensemble"].costs(loss, unanimous[0], unanimous, weights, np.ones(4))
+        np.testing.assert_allclose(costs, -1.0, rtol=1e-12)
+        score = np.where(masks, 1.0 / theta, -1.0 / (1.0 - theta))
+        gradient = score_gradient(Bernoulli(5), masks, theta, weights, costs, "none")
+        np.testing.assert_allclose(gradient, -weights @ score, rtol=1e-9, atol=1e-12)
+    assert min(sums) <= 1.0 < max(sums)
 
 
 @pytest.mark.parametrize("baseline", BASELINES)

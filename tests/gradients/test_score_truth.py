@@ -25,13 +25,13 @@ from oracle import (
 )
 from randsub.distributions import Bernoulli
 from randsub.gradients import (
+    OBJECTIVES,
     ensemble_output,
     importance_weights,
     log_weights,
     model_costs,
     score_gradient,
 )
-from randsub.training.objective import OBJECTIVES
 
 KINDS = ["regression", "two classes", "four classes"]
 every_kind = pytest.mark.parametrize("kind", KINDS)

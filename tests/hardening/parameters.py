@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from flat_parameters import KNOBS
 from hardening.cases import pick
 from hardening.inputs import kind
 from randsub.distributions import Bernoulli
@@ -28,6 +29,7 @@ from randsub.engines import GenericEngine
 from randsub.losses import CrossEntropy, Huber, PoissonDeviance, SquaredError
 from randsub.optim import LogitAdam, ProjectedAdam, ProjectedGradientDescent
 from randsub.penalties import ExpectedSize, FusedLasso
+from randsub.solver import Solver, Window
 
 CLASSIFIERS: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "tame": {
@@ -106,12 +108,12 @@ COMMON: Mapping[str, Choice] = {
     "n_estimators": Choice([2, 3, 4], [1, 0, -1, 2.5, True, *NO_NUMBERS]),
     "validation_fraction": Choice([None, 0.2, 0.5], [1e-300, 0.999, 0.0, 1.0, -1, "half"]),
     "standardize": Choice([True, False], [1, "yes", None]),
-    "engine": Choice(["auto", "generic"], ["tree", "neighbors", "gpu", GenericEngine, int, 3]),
+    "engine": Choice(["auto", "generic"], ["tree", "knn", "gpu", GenericEngine, int, 3]),
     "n_jobs": Choice([None, 1], [0, 1.5, "all"]),
     "random_state": Choice([0, 1], [np.random.RandomState(0), -1, 2**40, 0.5, "seed"]),
     "verbose": Choice([0], [-1, "loud", 0.5]),
 }
-VOTING: Mapping[str, Choice] = {"voting": Choice(["auto", "hard"], ["soft", "none", None, 1])}
+VOTING: Mapping[str, Choice] = {"voting": Choice(["hard"], ["soft", "auto", None, 1])}
 
 PRS: Mapping[str, Choice] = {
     **COMMON,
@@ -151,19 +153,26 @@ PRS: Mapping[str, Choice] = {
             lambda m: np.arange(m),
         ],
     ),
-    "max_iter": Choice([1, 2, 3], [0, -1, 1.5, *NO_NUMBERS]),
+    "max_iter": Choice([1, 2, 3], [0, -1, 1.5, True, "3", math.nan, math.inf, [1]]),
     "learning_rate": Choice([1e-3, 0.5], [1e-320, 1e300, 1, 0.0, -1, *NO_NUMBERS]),
     "n_batches": Choice([2, 3, 50], [1, 0, 10**30, 2.5, *NO_NUMBERS]),
     "max_samples": Choice([None, 2, 3, 0.5, 1.0], [1e-300, 10**30, 1, 0, 1.5, math.nan, "all"]),
     "ess_threshold": Choice([0.0, 0.5, 1.0], [-0.1, 1.1, 1, *NO_NUMBERS]),
-    "refresh": Choice(["fresh", "window", "coupled"], ["stale", None]),
-    "n_generations": Choice([1, 2, 10], [0, 10**30, 1.5, *NO_NUMBERS]),
+    "refresh": Choice(
+        ["fresh", "window", "coupled", Window(1), Window(2), Window(10)],
+        ["stale", None, Window, *(Window(n) for n in (0, 10**30, 1.5, True, *NO_NUMBERS))],
+    ),
     "n_revivals": Choice([0, 1, 2], [50, -1, 1.5, *NO_NUMBERS]),
     "revival_level": Choice(["auto", 0.02, 0.5], [1e-320, 0.0, 1.0, 1, *NO_NUMBERS]),
-    "baseline": Choice(["optimal", "weighted", "paper", "none", None], ["mean", 0]),
+    "baseline": Choice(["optimal", "weighted", "paper", "none"], ["mean", 0, None]),
     "self_normalize": Choice([True, False], ["yes", None]),
     "n_iter_no_change": Choice([None, 1, 2], [0, 1.5, "1"]),
     "tol": Choice([1e-4, 0.0], [1e300, 1, -1, *NO_NUMBERS]),
+    # Instead of all of the above that are its parameters.
+    "solver": Choice(
+        [None, Solver.quick(), Solver(n_batches=2, max_iter=2, n_revivals=1)],
+        [Solver, "quick", 5e-4, Window(2), *(Solver(max_iter=n) for n in (0, 1.5, *NO_NUMBERS))],
+    ),
     "distribution": Choice(
         ["auto", Bernoulli],
         [lambda m: Bernoulli(m + 1), lambda m: Bernoulli(max(m, 1), 0.49), "normal", None],
@@ -227,7 +236,7 @@ NETWORK: Mapping[str, Choice] = {
         if name
         not in {
             *("standardize", "penalty", "feature_groups", "categorical_features", "distribution"),
-            *("n_iter_no_change", "tol"),
+            "n_iter_no_change",
         }
     },
     "alpha_init": Choice(["auto", 0.5, 0.9], [1e-300, 0.0, 1.0, -1, [0.5], *NO_NUMBERS]),
@@ -261,6 +270,8 @@ def parameters(
     if "parameters" in hostile:
         name = draw(st.sampled_from(list(choices)))
         given[name] = draw(st.sampled_from(choices[name].hostile))
+    if "solver" in given:
+        given = {name: value for name, value in given.items() if name not in KNOBS}
     return {
         name: value(n_columns) if _is_made(value) and n_columns else value
         for name, value in given.items()

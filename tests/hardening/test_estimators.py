@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import issparse
 from sklearn.svm import SVC, SVR
 
+from flat_parameters import flat
 from hardening import inputs, parameters
 from hardening.cases import Case, Data, hostile_dimensions, pick
 from hardening.inputs import kind
@@ -67,9 +68,8 @@ def cases(draw: Any, model: Any) -> Case:
     if isinstance(estimator, SVC | SVR) and (of_any_size or weights in inputs.WEIGHTS["hostile"]):
         # On numbers of any size that nobody scales, weights among them, LIBSVM may not end.
         estimator.set_params(max_iter=max(estimator.max_iter, 1000))
-    return Case(
-        model(estimator, **given_), fit, queries(X, data), told, (*given_, "estimator", *fit)
-    )
+    made = model(estimator, **flat(**given_))
+    return Case(made, fit, queries(X, data), told, (*given_, "estimator", *fit))
 
 
 VALIDATION = {

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flat_parameters import flat_network
 from hardening import inputs, parameters
 from hardening.cases import Case, Data, hostile_dimensions, pick
 from hardening.inputs import kind
@@ -87,7 +88,9 @@ def cases(draw: Any) -> Case:
     further = draw(st.sampled_from(VALIDATION[kind("validation", hostile)]))
     fit = {"expression": X, **choose(data.n_columns), **validation(further, X, data)}
     told = {**data.told, "genes": genes, "base": base, "validation": further}
-    return Case(PRSNetwork(estimator, **given_), fit, [], told, (*given_, "estimator", *fit))
+    return Case(
+        PRSNetwork(estimator, **flat_network(**given_)), fit, [], told, (*given_, "estimator", *fit)
+    )
 
 
 def judge(case: Case, tally: Tally) -> None:

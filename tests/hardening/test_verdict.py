@@ -7,20 +7,21 @@ import numpy as np
 import pytest
 from sklearn.utils import check_array
 
+from flat_parameters import flat
 from hardening.tally import BUDGETS, FACTOR, Tally, summary
 from hardening.verdict import Hang, attempt, watchdog
 from randsub import PRSRegressor
 from randsub._tables import stack_rows
-from randsub.engines import Dispatcher
-from randsub.ensemble import inputs
+from randsub.estimators import validation
 from randsub.exceptions import BaseModelError, NoFeatureLeftWarning
+from randsub.parallel import Dispatcher
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 SMALL: dict[str, Any] = {"n_estimators": 2, "max_iter": 1, "n_revivals": 0, "random_state": 0}
 
 
 def fit(y: Any = None, **parameters: Any) -> None:
-    PRSRegressor(**{**SMALL, **parameters}).fit(X, X[:, 0] if y is None else y)
+    PRSRegressor(**flat(**{**SMALL, **parameters})).fit(X, X[:, 0] if y is None else y)
 
 
 def test_what_may_come_of_a_fit() -> None:
@@ -55,10 +56,10 @@ def warned(*args: Any, **kwargs: Any) -> None:
 @pytest.mark.parametrize(
     ("owner", "name", "defect", "error", "message"),
     [
-        (inputs, "check_consistent_length", inside, AssertionError, "from another library"),
+        (validation, "check_consistent_length", inside, AssertionError, "from another library"),
         (Dispatcher, "predict", late, AssertionError, "after models had been trained"),
-        (inputs, "check_consistent_length", unexpected, KeyError, "unexpected"),
-        (inputs, "check_consistent_length", warned, RuntimeWarning, "overflow"),
+        (validation, "check_consistent_length", unexpected, KeyError, "unexpected"),
+        (validation, "check_consistent_length", warned, RuntimeWarning, "overflow"),
         (Dispatcher, "fit", blamed, AssertionError, "a warning came out of the base model"),
     ],
     ids=["inside", "late", "unexpected", "warned", "blamed"],

@@ -27,8 +27,8 @@ import sklearn
 from scipy.linalg import LinAlgWarning
 
 import randsub
-from randsub.engines import Dispatcher
 from randsub.exceptions import BaseModelError, RandsubWarning
+from randsub.parallel import Dispatcher
 
 Outcome = Literal["fitted", "refused", "base model failed"]
 OURS = str(Path(randsub.__file__).parent)

@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
 from randsub.datasets import make_friedman
+from randsub.solver import Solver
 
 
 @pytest.fixture(autouse=True)
@@ -30,10 +31,7 @@ def model(friedman):
         KNeighborsRegressor(),
         n_estimators=10,
         max_iter=20,
-        n_batches=2,
-        learning_rate=0.02,
-        ess_threshold=0.7,
-        n_revivals=1,
+        solver=Solver(n_batches=2, learning_rate=0.02, ess_threshold=0.7, n_revivals=1),
         random_state=0,
     )
     return quick.fit(*friedman)

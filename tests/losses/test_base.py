@@ -33,6 +33,24 @@ class LogCosh(Loss):
         return self.sharpness * np.tanh(self.sharpness * (f - y))
 
 
+class FocalCrossEntropy(CrossEntropy):
+    """A subclass, as a user would write it, with a further parameter."""
+
+    def __init__(self, clip="auto", focus: float = 2.0) -> None:
+        super().__init__(clip)
+        self.focus = focus
+
+    def pointwise(self, y, f):
+        missing = (y * (1.0 - np.clip(f, 0.0, 1.0))).sum(axis=-1)
+        return missing**self.focus * super().pointwise(y, f)
+
+    def pointwise_gradient(self, y, f):
+        missing = (y * (1.0 - np.clip(f, 0.0, 1.0))).sum(axis=-1, keepdims=True)
+        entropy = super().pointwise(y, f)[..., np.newaxis]
+        slope = missing**self.focus * super().pointwise_gradient(y, f)
+        return slope - y * self.focus * missing ** (self.focus - 1.0) * entropy
+
+
 LOSSES = {
     "squared error": (SquaredError(), 1),
     "brier score": (SquaredError(), 4),
@@ -41,6 +59,7 @@ LOSSES = {
     "two classes": (CrossEntropy(0.02), 2),
     "four classes": (CrossEntropy(0.02), 4),
     "written by a user": (LogCosh(1.3), 1),
+    "subclass of a user": (FocalCrossEntropy(0.02, focus=1.5), 3),
 }
 every_loss = pytest.mark.parametrize("loss, n_outputs", LOSSES.values(), ids=LOSSES.keys())
 
@@ -153,6 +172,26 @@ def test_losses_clone_and_list_their_parameters(loss, n_outputs):
 
 
 @every_loss
+def test_for_an_ensemble_a_loss_keeps_its_type_and_its_other_parameters(loss, n_outputs):
+    for at_first in (loss, type(loss)(**{**loss.get_params(), **auto_parameters(loss)})):
+        before = at_first.get_params()
+        bound = at_first.for_ensemble(50)
+        assert type(bound) is type(loss)
+        kept = {name: value for name, value in before.items() if value != "auto"}
+        assert {name: bound.get_params()[name] for name in kept} == kept
+        assert at_first.get_params() == before
+        y, (f, *_), weight = some_data(loss, n_outputs, 5)
+        assert np.isfinite(bound.value(y, f, weight))
+        # Once the number of models is known, binding again changes nothing.
+        assert bound.for_ensemble(20).get_params() == bound.get_params()
+
+
+def auto_parameters(loss: Loss) -> dict[str, str]:
+    """Parameters whose default depends on the number of models."""
+    return {name: value for name, value in type(loss)().get_params().items() if value == "auto"}
+
+
+@every_loss
 def test_arguments_are_left_alone(loss, n_outputs):
     y, members, weight = some_data(loss, n_outputs, 4)
     before = y.copy(), members.copy(), weight.copy()
@@ -167,6 +206,7 @@ def test_defaults_of_a_loss_written_by_a_user():
     loss = LogCosh()
     assert loss.tasks == {"regression"}
     assert loss.check(np.array([[-3.0]])) is None
+    assert loss.check_validation(np.array([[-3.0]])) is None
     assert loss.for_ensemble(100) is loss
 
 

@@ -68,14 +68,25 @@ def test_below_the_clip_the_value_stays_and_the_gradient_keeps_its_slope():
         np.testing.assert_allclose(loss.gradient(y, f, weight), [[0.0, -10.0]], rtol=1e-14)
 
 
-def test_above_one_the_value_is_zero_and_so_is_the_gradient():
+def test_above_one_the_value_is_zero_and_the_gradient_keeps_its_slope():
+    """Weights that are not self-normalised can put a share above 1."""
     loss, y, weight = CrossEntropy(0.1), np.array([[0.0, 1.0]]), np.ones(1)
-    for share in (1.0 + 1e-9, 1.4):
+    for share in (1.0, 1.0 + 1e-9, 1.4):
         f = np.array([[0.2, share]])
         assert loss.value(y, f, weight) == 0.0
-        np.testing.assert_array_equal(loss.gradient(y, f, weight), [[0.0, 0.0]])
-    # At 1 itself, where all self-normalised votes agree, the slope is that of the logarithm.
-    np.testing.assert_array_equal(loss.gradient(y, np.array([[0.0, 1.0]]), weight), [[0.0, -1.0]])
+        np.testing.assert_array_equal(loss.gradient(y, f, weight), [[0.0, -1.0]])
+
+
+def test_a_share_of_one_may_be_off_by_rounding():
+    """Votes that agree add up to 1 but for the last bits, which must not decide anything."""
+    loss, y = CrossEntropy(0.1), np.array([[0.0, 1.0]])
+    one = np.array([[0.0, 1.0]])
+    for share in 1.0 + np.array([-4, -1, 1, 4]) * np.finfo(float).eps:
+        f = np.array([[0.0, share]])
+        np.testing.assert_allclose(loss.pointwise(y, f), loss.pointwise(y, one), atol=1e-14)
+        np.testing.assert_allclose(
+            loss.pointwise_gradient(y, f), loss.pointwise_gradient(y, one), rtol=1e-14
+        )
 
 
 def test_just_inside_the_clips_the_gradient_is_the_derivative():
@@ -101,6 +112,20 @@ def test_a_clip_of_ones_own_is_kept():
     assert loss.for_ensemble(100) is loss
     assert clone(CrossEntropy(0.03)).clip == 0.03
     assert CrossEntropy().get_params() == {"clip": "auto"}
+
+
+def test_a_subclass_need_not_list_the_clip():
+    class Doubled(CrossEntropy):
+        def __init__(self, factor=2.0):
+            super().__init__()
+            self.factor = factor
+
+        def pointwise(self, y, f):
+            return self.factor * super().pointwise(y, f)
+
+    bound = Doubled(3.0).for_ensemble(10)
+    y, f = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    assert bound.value(y, f, np.ones(1)) == pytest.approx(3.0 * np.log(20.0))
 
 
 def test_auto_needs_the_number_of_models():

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import brier_score_loss, mean_poisson_deviance, mean_squared_error
 
 from oracle import finite_differences
+from randsub import PRSRegressor
 from randsub.losses import Huber, PoissonDeviance, Reference, SquaredError
 
 numbers = arrays(float, (6, 1), elements=st.floats(-50, 50))
@@ -151,3 +152,17 @@ def test_poisson_deviance_refuses_targets_that_are_no_counts():
     with pytest.raises(ValueError, match="some target y > 0, but all of them are 0"):
         PoissonDeviance().check(np.zeros((3, 1)))
     assert PoissonDeviance().check(np.array([[0.0], [1.5]])) is None
+
+
+def test_poisson_deviance_takes_validation_data_without_a_count():
+    """Rare counts may well be absent from a small validation set."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.poisson(1.0, 40)
+    PoissonDeviance().check_validation(np.zeros((3, 1)))
+    model = PRSRegressor(loss="poisson", n_estimators=5, max_iter=2, random_state=0)
+    model.fit(X, y, X_val=X[:10], y_val=np.zeros(10))
+    assert np.isfinite(model.validation_loss_)
+    with pytest.raises(ValueError, match="some target y > 0, but all of them are 0"):
+        model.fit(X, np.zeros(40), X_val=X[:10], y_val=y[:10])
+    with pytest.raises(ValueError, match="PoissonDeviance needs targets y >= 0"):
+        model.fit(X, y, X_val=X[:10], y_val=np.full(10, -1.0))

@@ -7,9 +7,9 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import RaSERegressor
 from randsub.datasets import make_network
-from randsub.ensemble.inputs import seed_words
+from randsub.estimators.base import seed_words
 from randsub.network import genie3, rase_network, score_network
-from randsub.network.panel import draws_of
+from randsub.network.candidate_links import gene_generator
 
 RASE = {"n_estimators": 10, "n_candidates": 5, "max_iter": 2}
 
@@ -49,7 +49,7 @@ def test_genie3_is_a_forest_for_each_target(truth, n_jobs):
         name = truth.gene_names[target]
         # R1 to R6 are in the order of their names.
         others = [j for j in range(6) if j != target]
-        seed = int(draws_of(name, seed_words(3).tolist()).integers(2**31))
+        seed = int(gene_generator(name, seed_words(3).tolist()).integers(2**31))
         forest = RandomForestRegressor(30, max_features="sqrt", random_state=seed)
         expected = reductions_of_variance(forest.fit(X[:, others], X[:, target]))
         np.testing.assert_allclose(network.alpha[others, target], expected, atol=1e-12)
@@ -80,7 +80,7 @@ def test_rase_is_an_ensemble_for_each_target(truth):
     n_models = 0
     for target, name in enumerate(truth.gene_names):
         others = [j for j in range(6) if j != target]
-        seed = int(draws_of(name, seed_words(3).tolist()).integers(2**31))
+        seed = int(gene_generator(name, seed_words(3).tolist()).integers(2**31))
         model = RaSERegressor(
             KNeighborsRegressor(), standardize=False, random_state=seed, **RASE
         ).fit(X[:, others], X[:, target], X_val=X_val[:, others], y_val=X_val[:, target])

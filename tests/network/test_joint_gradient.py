@@ -14,7 +14,7 @@ from oracle import Truth, all_masks, finite_differences, index_of, make_truth
 from randsub.distributions import Bernoulli
 from randsub.optim import ProjectedGradientDescent
 from randsub.penalties import RowGroups
-from randsub.training import train
+from randsub.solver import train
 from tiny_world import FIRST_VALIDATION_ROW, begin, make_problem, make_settings
 
 N_REGULATORS, N_TARGETS = 6, 4

@@ -17,15 +17,17 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 
+from flat_parameters import flat_network
 from randsub.callbacks import Checkpoint
 from randsub.datasets import make_network
-from randsub.ensemble.inputs import split_validation
+from randsub.estimators.fit_data import split_validation
 from randsub.exceptions import InterruptedFitWarning
 from randsub.network import PRSNetwork, infer_network, score_network, solving
 from randsub.network import prs as prs_module
 from randsub.network import run as network_run
-from randsub.network.preparing import prepare
+from randsub.network.fit_data import prepare
 from randsub.network.solving import Solution, choose, path_table
+from randsub.solver import Solver
 
 QUICK = {"n_estimators": 30, "max_iter": 24, "n_batches": 3, "random_state": 0}
 PATH = {"lam": "path", "lams": (0.004, 0.0, 0.02)}
@@ -35,7 +37,9 @@ REGULATORS = NAMES[TRUTH.regulators]
 
 
 def fitted(table=TRUTH.expression, names=NAMES, regulators=REGULATORS, **parameters):
-    model = PRSNetwork(**{**QUICK, "estimator": KNeighborsRegressor(), **parameters})
+    model = PRSNetwork(
+        **flat_network(**{**QUICK, "estimator": KNeighborsRegressor(), **parameters})
+    )
     return model.fit(table, regulators, gene_names=names)
 
 
@@ -139,9 +143,9 @@ def test_targets_apart_do_not_know_of_each_other(block_size):
 
 def test_a_target_alone_has_the_links_it_has_among_others():
     whole = fitted(lam=0.0)
-    alone = PRSNetwork(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0}).fit(
-        TRUTH.expression, REGULATORS, gene_names=NAMES, targets=["T3", "R2"]
-    )
+    alone = PRSNetwork(
+        **flat_network(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0})
+    ).fit(TRUTH.expression, REGULATORS, gene_names=NAMES, targets=["T3", "R2"])
     np.testing.assert_array_equal(alone.target_names_, ["T3", "R2"])
     np.testing.assert_array_equal(alone.alpha_, whole.alpha_[:, [9, 1]])
 
@@ -172,7 +176,7 @@ def test_all_inputs_give_the_same_links():
 
 def test_names_that_can_be_read_once_only(tmp_path):
     X, X_val = TRUTH.expression[:45], TRUTH.expression[45:]
-    model = PRSNetwork(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0})
+    model = PRSNetwork(**flat_network(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0}))
     targets = ["T1", "T2"]
     expected = clone(model).fit(X, REGULATORS, X_val, gene_names=NAMES, targets=targets)
     # A checkpoint reads the data once more.
@@ -205,7 +209,9 @@ def test_an_annotated_matrix_gives_the_same_links(kind, monkeypatch):
         table = anndata.AnnData(X=make(X), var=var)
         assert_same_links(expected, fitted(table, None, lam=0.0))
         table = anndata.AnnData(X=make(X * 0.0), var=var, layers={"log": make(X)})
-        model = PRSNetwork(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0})
+        model = PRSNetwork(
+            **flat_network(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0})
+        )
         assert_same_links(expected, model.fit(table, REGULATORS, layer="log"))
 
 
@@ -220,7 +226,7 @@ def test_units_of_expression_do_not_matter():
 
 def test_validation_samples_of_ones_own():
     X, X_val = TRUTH.expression[:45], TRUTH.expression[45:]
-    model = PRSNetwork(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0})
+    model = PRSNetwork(**flat_network(**{**QUICK, "estimator": KNeighborsRegressor(), "lam": 0.0}))
     one = clone(model).fit(X, REGULATORS, X_val, gene_names=NAMES)
     frame = pd.DataFrame(X_val, columns=NAMES)[NAMES[::-1]]
     other = clone(model).fit(pd.DataFrame(X, columns=NAMES), REGULATORS, frame)
@@ -238,7 +244,10 @@ def test_the_validation_error_is_that_of_fresh_ensembles():
     """Ridge on all regulators: with alpha at 1 every model of the ensemble is the same."""
     X, X_val = TRUTH.expression[:45], TRUTH.expression[45:]
     model = PRSNetwork(
-        Ridge(), lam=1e-9, alpha_init=1.0 - 1e-12, **{**QUICK, "max_iter": 1, "n_revivals": 0}
+        Ridge(),
+        **flat_network(
+            lam=1e-9, alpha_init=1.0 - 1e-12, **{**QUICK, "max_iter": 1, "n_revivals": 0}
+        ),
     )
     model.fit(X, REGULATORS, X_val, gene_names=NAMES)
     mean, deviation = X.mean(axis=0), X.std(axis=0)
@@ -358,12 +367,13 @@ def interrupted(at, **parameters):
     InterruptingRidge.fits_left = at
     model = PRSNetwork(
         InterruptingRidge(),
-        n_estimators=5,
-        max_iter=9,
-        n_batches=3,
-        ess_threshold=1.0,
-        random_state=0,
-        **parameters,
+        **flat_network(
+            n_estimators=5,
+            max_iter=9,
+            solver=Solver(n_batches=3, ess_threshold=1.0),
+            random_state=0,
+            **parameters,
+        ),
     )
     return model.fit(TRUTH.expression[:, :5])
 
@@ -427,7 +437,7 @@ X = TRUTH.expression
 def test_bad_data_is_refused_before_any_work(monkeypatch, arguments, options, message):
     no_training(monkeypatch)
     with pytest.raises(ValueError, match=message):
-        PRSNetwork(**QUICK).fit(*arguments, **options)
+        PRSNetwork(**flat_network(**QUICK)).fit(*arguments, **options)
 
 
 @pytest.mark.parametrize(
@@ -509,16 +519,13 @@ def test_parameters_survive_a_clone():
 
 def test_the_function_lists_the_links_of_the_estimator():
     links = infer_network(
-        X,
-        REGULATORS,
-        KNeighborsRegressor(),
-        0.004,
-        gene_names=NAMES,
-        **QUICK,
+        X, REGULATORS, KNeighborsRegressor(), 0.004, **flat_network(gene_names=NAMES, **QUICK)
     )
     pd.testing.assert_frame_equal(links, fitted(lam=0.004).links())
     assert len(links) == 7 * 14
-    top = infer_network(X, REGULATORS, lam=0, gene_names=NAMES, n_links=4, targets=["T1"], **QUICK)
+    top = infer_network(
+        X, REGULATORS, **flat_network(lam=0, gene_names=NAMES, n_links=4, targets=["T1"], **QUICK)
+    )
     assert len(top) == 4
     assert set(top["target"]) == {"T1"}
 
@@ -550,9 +557,8 @@ def test_memory_grows_with_targets_as_the_notes_say(n_estimators, alpha):
             lam=0.001,
             n_estimators=n_estimators,
             alpha_init=alpha,
-            n_batches=n_batches,
+            solver=Solver(n_batches=n_batches, n_revivals=0),
             max_iter=1,
-            n_revivals=0,
         )
         tracemalloc.start()
         try:

@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
 
+from flat_parameters import flat_network
 from randsub.callbacks import Callback, Checkpoint, TimeLimit
+from randsub.checkpoint.archive import read_archive, write_archive
 from randsub.datasets import make_network
 from randsub.exceptions import CheckpointError
 from randsub.network import PRSNetwork
-from randsub.training.archive import read_archive, write_archive
+from randsub.solver import Solver
 
 TRUTH = make_network(40, n_regulators=4, n_targets=4, n_modules=2, random_state=0)
 WAYS = {
@@ -37,7 +39,9 @@ class CrashAfter(Callback):
 
 def make(**changes):
     settings = {"n_estimators": 6, "max_iter": 6, "n_revivals": 1, "random_state": 0, **changes}
-    return PRSNetwork(Ridge(), n_batches=3, learning_rate=0.02, **settings)
+    return PRSNetwork(
+        Ridge(), **flat_network(solver=Solver(n_batches=3, learning_rate=0.02), **settings)
+    )
 
 
 def fitted(model, **kwargs):
@@ -91,9 +95,9 @@ def test_another_fit_is_refused(stopped):
     genes = {"gene_names": TRUTH.gene_names}
     expression, regulators = TRUTH.expression, TRUTH.regulators
     for message, args, kwargs in [
-        ("expression holds other values", (expression + 1e-9, regulators), genes),
-        ("regulators had the shape", (expression, regulators[:3]), genes),
-        ("gene_names holds", (expression, [0, 1, 2, 3]), {}),
+        ("expression was float64 of", (expression + 1e-9, regulators), genes),
+        (r"regulators was .* shape \(4,\)", (expression, regulators[:3]), genes),
+        ("gene_names was", (expression, [0, 1, 2, 3]), {}),
         ("targets was not given", (expression, regulators), {**genes, "targets": [0, 1]}),
         ("expression_val was not given", (expression, regulators, expression), genes),
     ]:
@@ -114,7 +118,7 @@ def test_made_up_content_is_refused(stopped, tmp_path, name):
     else:
         progress["finished"][0][name] = np.zeros((1, 1))
     write_archive(tmp_path / "run.ckpt", tree)
-    with pytest.raises(CheckpointError, match="makes no sense"):
+    with pytest.raises(CheckpointError, match="content is invalid"):
         fitted(make(**WAYS["path"]), resume_from=tmp_path / "run.ckpt")
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from randsub.distributions import Bernoulli
 from randsub.optim import LogitAdam, Optimizer, ProjectedAdam, ProjectedGradientDescent
-from randsub.optim.base import projected
+from randsub.optim.adam import projected
 
 OPTIMIZERS = {
     "adam": ProjectedAdam(learning_rate=0.05),

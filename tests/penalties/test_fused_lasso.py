@@ -1,12 +1,16 @@
 """Total variation over graphs and images."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.image import grid_to_graph
 
-from randsub.penalties import FusedLasso
+from randsub import PRSRegressor
+from randsub.penalties import FusedLasso, total_variation
+from randsub.solver import Solver
 
 
 def neighbours(height: int, width: int) -> set[tuple[int, int]]:
@@ -180,3 +184,57 @@ def test_unusable_weights_are_refused(edges, weights, message):
 def test_no_channels_are_refused():
     with pytest.raises(ValueError, match="channels, got 0"):
         FusedLasso.grid(0.1, 2, 2, channels=0)
+
+
+class CountedEdges:
+    """Edges that remember how often an array was made of them."""
+
+    def __init__(self, edges) -> None:
+        self.edges = np.asarray(edges)
+        self.n_read = 0
+
+    def __array__(self, dtype=None, copy=None):
+        self.n_read += 1
+        return self.edges.astype(dtype or int)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "prox_adam"])
+def test_a_fit_builds_the_graph_once(optimizer, monkeypatch):
+    """What is built does not depend on the number of steps."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 9))
+    sorted_arcs = total_variation._arcs_by_node
+    n_read, n_sorted = [], []
+
+    def counted(*arguments):
+        n_sorted[-1] += 1
+        return sorted_arcs(*arguments)
+
+    monkeypatch.setattr(total_variation, "_arcs_by_node", counted)
+    for max_iter in (1, 5):
+        edges = CountedEdges(FusedLasso.grid(1.0, 3, 3).edges)
+        n_sorted.append(0)
+        model = PRSRegressor(
+            n_estimators=10,
+            max_iter=max_iter,
+            penalty=FusedLasso(1e-3, edges),
+            solver=Solver(optimizer=optimizer),
+            random_state=0,
+        )
+        model.fit(X, X[:, 0])
+        n_read.append(edges.n_read)
+    assert n_read[1] == n_read[0]
+    assert n_sorted[1] == n_sorted[0]
+
+
+def test_a_graph_that_was_built_is_no_part_of_the_penalty():
+    penalty, theta = FusedLasso(0.5, [[0, 1]]), np.array([[0.1, 0.4, 0.9]])
+    bound = penalty.for_fit(np.ones(3, int))
+    assert bound.value(theta) == penalty.value(theta) == pytest.approx(0.15)
+    np.testing.assert_array_equal(bound.gradient(theta), penalty.gradient(theta))
+    assert pickle.loads(pickle.dumps(bound)).value(theta) == bound.value(theta)
+    assert vars(penalty) == {"lam": 0.5, "edges": [[0, 1]], "weights": None}
+    assert bound.get_params() == penalty.get_params()
+    # A penalty that is changed later is a new one.
+    assert penalty.set_params(edges=[[1, 2]]).value(theta) == pytest.approx(0.25)
+    assert clone(bound).set_params(lam=1.0).value(theta) == pytest.approx(0.3)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear, minimize
 
 from randsub.penalties import ExpectedSize, FusedLasso, Penalty, RowGroups
-from randsub.penalties.total_variation import smooth
+from randsub.penalties.total_variation import make_graph, smooth
 
 EDGES = np.array([[0, 1], [1, 2], [0, 3], [1, 4], [5, 2], [4, 3], [0, 5]])
 M = 6
@@ -126,7 +126,9 @@ def test_smoothing_against_the_dual_problem(seed):
     incidence[np.arange(len(a)), b] = -1.0
     dual = lsq_linear((incidence / np.sqrt(d)).T, np.sqrt(d) * u, (-w, w), method="bvls", tol=1e-14)
     expected = u - incidence.T @ dual.x / d
-    np.testing.assert_allclose(smooth(u, d, a, b, w, np.zeros(n, bool)), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        smooth(u, d, make_graph(a, b, w, n), np.zeros(n, bool)), expected, atol=1e-10
+    )
 
 
 def test_neighbours_become_equal_to_the_last_bit():

@@ -8,7 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.datasets import make_friedman
-from randsub.report import contenders
+from randsub.report import reference_models
+from randsub.solver import Solver
 
 VOID = {"br", "hr", "input", "link", "meta"}
 
@@ -60,7 +61,7 @@ def read():
 
 @pytest.fixture(autouse=True)
 def _small_forest(monkeypatch):
-    monkeypatch.setattr(contenders, "N_TREES", 10)
+    monkeypatch.setattr(reference_models, "N_TREES", 10)
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +75,11 @@ def friedman():
 def regressor(friedman):
     X, y = friedman
     model = PRSRegressor(
-        KNeighborsRegressor(), n_estimators=20, max_iter=30, learning_rate=0.02, random_state=0
+        KNeighborsRegressor(),
+        n_estimators=20,
+        max_iter=30,
+        solver=Solver(learning_rate=0.02),
+        random_state=0,
     )
     return model.fit(X[:80], y[:80])
 

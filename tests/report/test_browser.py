@@ -150,6 +150,19 @@ def test_arrow_keys_read_the_charts(page, wide):
     assert float(found[1]) == pytest.approx(first, rel=1e-3)
 
 
+def test_the_pointer_reads_the_bars(page, wide):
+    _, model = wide
+    page.run(
+        "{ const area = document.querySelector('[data-chart=members] .area');"
+        "const box = area.getBoundingClientRect();"
+        "area.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + 1 })); }"
+    )
+    sizes = [len(features) for features in model.estimators_features_]
+    said = page.run("document.querySelector('[data-chart=members] .readout').textContent")
+    assert said == f"Features {min(sizes)}: members {sizes.count(min(sizes))}"
+    assert not page.run("document.querySelector('[data-chart=members] .cursor').hidden")
+
+
 def test_the_theme_can_be_chosen(page):
     paper = "getComputedStyle(document.body).backgroundColor"
     light = page.run(paper)
@@ -201,7 +214,8 @@ def palettes():
 @pytest.mark.parametrize(
     ("ink", "paper"),
     [("ink", "paper"), ("ink", "card"), ("muted", "paper"), ("muted", "card"), ("first", "paper"),
-     ("warn-ink", "warn-paper"), ("ink", "warn-paper")],
+     ("first", "card"), ("second", "card"), ("third", "card"), ("warn-ink", "warn-paper"),
+     ("ink", "warn-paper")],
 )  # fmt: skip
 def test_text_has_contrast(ink, paper, place):
     palette = palettes()[place]

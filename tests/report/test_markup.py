@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from randsub.report.markup import Markup, data_block, join, tag, text, visible
+from randsub.report.markup import Markup, fill, join, json_text, tag, text, visible
 
 NASTY = st.one_of(
     st.text(st.characters(codec=None), max_size=30),
@@ -47,8 +47,7 @@ def test_every_string_can_be_written_in_utf8(name):
 
 @given(st.lists(NASTY, max_size=5))
 def test_data_arrives_as_it_was_and_cannot_end_its_element(names):
-    block = data_block("data", {"names": names})
-    inside = block[block.index(">") + 1 : -len("</script>")]
+    inside = json_text({"names": names})
     assert not set("<>&") & set(inside)
     assert json.loads(inside) == {"names": names}
 
@@ -59,6 +58,13 @@ def test_markup_is_not_escaped_again():
     assert text(inner) is inner
     assert isinstance(join([inner, "x"], "&"), Markup)
     assert join(["a", "b"], "&") == "a&amp;b"
+
+
+@given(NASTY)
+def test_templates_are_filled_with_text(name):
+    page = Tags(fill("chart.html", key="k", title=name, drawing=tag("b", "drawn")))
+    assert page.tags == ["figure", "figcaption", "strong", "div", "b", "div", "div"]
+    assert visible(name) in page.data
 
 
 def test_attributes():

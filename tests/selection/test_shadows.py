@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
+from flat_parameters import flat
 from randsub import PRSRegressor
 from randsub.distributions import Bernoulli
 from randsub.penalties import ExpectedSize, FusedLasso
@@ -74,7 +75,7 @@ def test_names_never_clash_and_never_mix():
 
 
 def model(**params):
-    return PRSRegressor(Ridge(), **params)
+    return PRSRegressor(Ridge(), **flat(**params))
 
 
 def test_parameters_about_columns_are_about_shadows_too():
@@ -89,7 +90,7 @@ def test_parameters_about_columns_are_about_shadows_too():
     np.testing.assert_array_equal(larger.feature_groups, [0, 1, 0, 2, 3, 2, 4, 5, 4])
     np.testing.assert_array_equal(larger.categorical_features, [1, 4, 7])
     np.testing.assert_array_equal(larger.alpha_init, [0.1, 0.4] * 3)
-    assert larger.n_batches == 2
+    assert larger.solver.n_batches == 2
     assert given.alpha_init == [0.1, 0.4]
 
 
@@ -111,7 +112,7 @@ def test_other_parameters_stay():
         ({"penalty": FusedLasso.grid(0.1, 1, 3)}, "cannot take shadows.*it tells columns apart"),
         (
             {"penalty": ExpectedSize(0.1) + FusedLasso.grid(0.1, 1, 3)},
-            "9 columns or groups: it tells columns apart. Use one that treats all columns alike",
+            "9 columns or groups: it tells columns apart. Use a penalty that treats all columns ",
         ),
         ({"penalty": ExpectedSize(-1.0)}, "cannot take shadows.*needs a finite lam"),
     ],

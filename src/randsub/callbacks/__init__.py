@@ -1,16 +1,16 @@
-"""Callbacks: watch a fit, stop it, save it.
+"""Callbacks that monitor, stop and save a fit.
 
-``model.set_callbacks(...)`` takes any number of them, ours and, from scikit-learn 1.9 on, those of
+``model.set_callbacks(...)`` takes any number of them and, from scikit-learn 1.9 on, also those of
 :mod:`sklearn.callback`.
 """
 
-from randsub.callbacks.checkpoint import Checkpoint
 from randsub.callbacks.scoring import ScoringMonitor
 from randsub.callbacks.stopping import EarlyStopping, TimeLimit
-from randsub.training.callbacks import Callback, ProgressBar
-from randsub.training.problem import Settings
-from randsub.training.run import Run
-from randsub.training.state import EpochRecord, TrainingState
+from randsub.checkpoint.callback import Checkpoint
+from randsub.solver.callback import Callback, ProgressBar
+from randsub.solver.problem import Settings
+from randsub.solver.run import Run
+from randsub.solver.state import EpochRecord, TrainingState
 
 __all__ = [
     "Callback",

@@ -1,4 +1,4 @@
-"""Scores on further data while a model is trained."""
+"""Scores on separate data during training."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,42 +8,42 @@ from sklearn.metrics import check_scoring
 
 from randsub._numbers import check_number
 from randsub._typing import Table
-from randsub.training.callbacks import Callback
-from randsub.training.run import Run
-from randsub.training.state import TrainingState
+from randsub.solver.callback import Callback
+from randsub.solver.run import Run
+from randsub.solver.state import TrainingState
 
 
 class ScoringMonitor(Callback):
-    """Scores, on data of your own, of the model that ``fit`` would return if it stopped now.
+    """Score the model that ``fit`` would return, on separate data, during training.
 
-    Every so many epochs, and at the end, the final ensemble is trained as if training had ended
-    there, from the best alpha so far, and scored. That is honest and costs ``n_estimators`` base
-    models a time, as long as something has changed since the last one; it does not change the fit.
+    After every ``every`` epochs, and at the end, the final ensemble is trained with the best alpha
+    so far, as if training had ended, and scored. This trains ``n_estimators`` base models per
+    score, unless nothing has changed since the last one. It does not change the fit.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Data that is neither trained on nor chosen by.
+        Data that is used neither for training nor for validation.
     y : array-like of shape (n_samples,)
         Its targets.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights in the score.
     scoring : str, callable, list, tuple, dict or None, default=None
-        One score or several, as scikit-learn names them; None is the model's own ``score``.
+        One score or several, as in scikit-learn; None is the ``score`` method of the model.
     every : int, default=100
-        Epochs between two scores.
+        Number of epochs between two scores.
 
     Attributes
     ----------
     scores_ : pandas.DataFrame
-        One row a time: ``run``, which counts the fits that were watched; ``estimator``, the name
-        of the model; ``epoch``; and a column for each score, called ``score`` where there is one
-        without a name. A fit in another process keeps its rows there.
+        One row per evaluation: ``run``, the number of the fit; ``estimator``, the name of the
+        model; ``epoch``; and one column per score, called ``score`` if it has no name. Scores of a
+        fit in another process stay in that process.
 
     Notes
     -----
-    scikit-learn's own :class:`sklearn.callback.ScoringMonitor` works as well: it scores on the
-    training data, after each epoch.
+    :class:`sklearn.callback.ScoringMonitor` of scikit-learn works as well: it scores on the
+    training data after each epoch.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class ScoringMonitor(Callback):
         return pd.DataFrame(self._rows, columns=None if self._rows else ["run", "epoch"])
 
     def for_run(self, run: Run) -> "_Judge":
-        """One that scores this fit alone; what it finds is kept here."""
+        """Return a callback for this fit; its scores are stored in this object."""
         check_number(self, "every", 1)
         if not run.can_predict:
             raise TypeError(
@@ -104,12 +104,12 @@ class _Judge(Callback):
         self._judged = 0
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        """Score, if it is time to."""
+        """Score after every ``every`` epochs."""
         if state.epoch % self._monitor.every == 0:
             self._judge(state)
 
     def on_end(self, state: TrainingState) -> None:
-        """Score what is returned, unless nothing will be."""
+        """Score the final model, unless the fit failed."""
         if state.stopped is not None and state.epoch != self._judged:
             self._judge(state)
 

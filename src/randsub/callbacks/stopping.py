@@ -1,4 +1,4 @@
-"""Stop when nothing gets better, or when time is up."""
+"""Callbacks that stop training: early stopping, and a time limit."""
 
 import time
 from collections.abc import Callable
@@ -7,48 +7,50 @@ from typing import Final
 import numpy as np
 
 from randsub._numbers import check_number
-from randsub.training.callbacks import Callback
-from randsub.training.problem import Settings
-from randsub.training.run import Run
-from randsub.training.state import EpochRecord, TrainingState
+from randsub.solver.callback import Callback
+from randsub.solver.problem import Settings
+from randsub.solver.run import Run
+from randsub.solver.state import EpochRecord, TrainingState
 
 MONITORS: Final = ("validation_objective", "objective")
 
 
 class EarlyStopping(Callback):
-    """Stop for good once an objective has not improved for some epochs.
+    """Stop training when an objective has stopped improving.
 
     Parameters
     ----------
     patience : int, default=100
-        Epochs without an improvement after which training ends. A revival starts the count anew.
+        Number of epochs without an improvement after which training stops. A revival resets the
+        count.
     tol : float, default=1e-4
-        The least improvement that counts.
+        Smallest improvement that counts.
     monitor : {"validation_objective", "objective"}, default="validation_objective"
-        The column of ``history_`` that is looked at.
+        Column of ``history_`` to monitor.
 
     See Also
     --------
-    TimeLimit : Stop after some time.
+    TimeLimit : Stop after a given time.
 
     Notes
     -----
-    The model's own ``n_iter_no_change`` takes a plateau as the moment for the next revival, and
-    ends training after the last one. This callback ends it at once, however many revivals are still
-    to come.
+    With ``n_iter_no_change`` of the model, a plateau brings the next revival forward, and stops
+    training only after the last revival. This callback stops training at the first plateau.
 
-    It looks at nothing but the history, which a checkpoint holds: a fit that is resumed with the
-    same callback stops where it would have stopped.
+    It only uses the history, which a checkpoint contains: a fit that is resumed with the same
+    callback stops at the same epoch.
 
     Examples
     --------
     >>> from randsub import PRSRegressor
     >>> from randsub.callbacks import EarlyStopping
     >>> from randsub.datasets import make_friedman
+    >>> from randsub.solver import Solver
     >>> X, y, _ = make_friedman(n_samples=100, n_irrelevant=5, random_state=0)
-    >>> model = PRSRegressor(n_estimators=20, learning_rate=0.01, random_state=0)
+    >>> solver = Solver(learning_rate=0.01)
+    >>> model = PRSRegressor(n_estimators=20, solver=solver, random_state=0)
     >>> model = model.set_callbacks(EarlyStopping(patience=10)).fit(X, y)
-    >>> model.n_iter_ < model.max_iter
+    >>> model.n_iter_ < solver.max_iter
     True
     """
 
@@ -60,7 +62,7 @@ class EarlyStopping(Callback):
         self.monitor = monitor
 
     def for_run(self, run: Run) -> "EarlyStopping":
-        """One that counts for this fit alone."""
+        """Return a callback for this fit."""
         check_number(self, "patience", 1)
         check_number(self, "tol", 0.0)
         if self.monitor not in MONITORS:
@@ -70,14 +72,14 @@ class EarlyStopping(Callback):
         return EarlyStopping(self.patience, tol=self.tol, monitor=self.monitor)
 
     def on_start(self, settings: Settings, state: TrainingState) -> str | None:
-        """Look at the epochs that are done already, as if they had just been."""
+        """Process the epochs before the checkpoint, if the fit is resumed."""
         self._best, self._since = np.inf, 0
         for record in state.history:
             self._look(record)
         return self._verdict()
 
     def on_epoch_end(self, state: TrainingState) -> str | None:
-        """Look at the last epoch."""
+        """Process the last epoch."""
         self._look(state.history[-1])
         return self._verdict()
 
@@ -95,19 +97,19 @@ class EarlyStopping(Callback):
 
 
 class TimeLimit(Callback):
-    """Stop after some time, with the best alpha so far.
+    """Stop training after a given time; the best alpha so far is kept.
 
     Parameters
     ----------
     seconds : float
-        Time for training. It is looked at after each epoch, so that at least one epoch is run; the
-        final ensemble is trained after it. A network that is trained in several parts divides the
-        time among them, in proportion to the work that each has to do.
+        Time for training. It is checked after each epoch, so at least one epoch is run; the time
+        to train the final ensemble is not included. If a network is trained in several parts, the
+        time is divided among them in proportion to their work.
 
     Notes
     -----
-    Where the limit falls depends on the machine, so results are not reproducible. A fit that is
-    resumed from a checkpoint has the full time once more.
+    The number of epochs depends on the speed of the machine, so results are not reproducible. The
+    time starts again if a fit is resumed from a checkpoint.
 
     Examples
     --------
@@ -120,7 +122,7 @@ class TimeLimit(Callback):
         self.seconds = seconds
 
     def for_run(self, run: Run) -> "_Clock":
-        """A clock that starts now."""
+        """Start the clock."""
         check_number(self, "seconds", 0.0, open_low=True)
         return _Clock(run, self.seconds)
 
@@ -131,7 +133,7 @@ class _Clock(Callback):
         self._begin = now()
 
     def on_epoch_end(self, state: TrainingState) -> str | None:
-        """Look at the clock."""
+        """Stop if the time is over."""
         if self._now() - self._begin < self._seconds * self._run.share:
             return None
         return f"TimeLimit: {self._seconds:g} seconds are over"

@@ -1,25 +1,25 @@
-"""What an estimator needs to have callbacks: scikit-learn's protocol, or our own thin one.
+"""Mixin for estimators with callbacks.
 
-From 1.9 on, ``set_callbacks`` is scikit-learn's, and its own callbacks are told of the fit and of
-its epochs. Before that, ``set_callbacks`` is ours and takes our callbacks alone. Ours are called by
-the training loop in either case.
+From scikit-learn 1.9 on, ``set_callbacks`` is inherited from scikit-learn, and also accepts its
+callbacks. With earlier versions it is our own and only accepts our callbacks. In both cases the
+training loop calls ours.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from randsub.training.callbacks import Callback, Watched
-from randsub.training.problem import Settings
-from randsub.training.run import Run
-from randsub.training.state import TrainingState
+from randsub.solver.callback import Callback
+from randsub.solver.problem import Settings
+from randsub.solver.run import Run
+from randsub.solver.state import TrainingState
 
 
 class ThinSupport:
-    """``set_callbacks`` where scikit-learn has none."""
+    """``set_callbacks`` for versions of scikit-learn without it."""
 
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Keep the callbacks."""
+        """Set the callbacks."""
         for callback in callbacks:
             if not isinstance(callback, Callback):
                 raise TypeError(
@@ -35,11 +35,11 @@ class ThinSupport:
     def __sklearn_clone__(self) -> Self:
         new = super().__sklearn_clone__()  # type: ignore[misc]
         if hasattr(self, "_skl_callbacks"):
-            # By reference, as scikit-learn 1.9 does it.
+            # By reference, as in scikit-learn 1.9.
             new._skl_callbacks = self._skl_callbacks
         return new
 
-    # Only callbacks of scikit-learn want one, and there are none.
+    # Only callbacks of scikit-learn need a context.
     _callback_fit_ctx: Any = None
 
     def _init_callback_context(self, max_subtasks: int | None) -> None:
@@ -55,18 +55,18 @@ else:
         Support = ThinSupport
 
 
-class CallbackSupport(Watched, Support):
-    """An estimator whose training can be watched."""
+class CallbackSupport(Support):
+    """Mixin for estimators with callbacks."""
 
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set the callbacks that watch, and may stop, the next fits.
+        """Set the callbacks that monitor, and may stop, the next fits.
 
         Parameters
         ----------
         *callbacks : instances
-            From :mod:`randsub.callbacks`, or of one's own; from scikit-learn 1.9 on also those of
-            :mod:`sklearn.callback`. They replace those that were set before; none removes them.
-            Clones of the model share them.
+            From :mod:`randsub.callbacks`, or custom ones; from scikit-learn 1.9 on also those of
+            :mod:`sklearn.callback`. They replace earlier callbacks; without arguments these are
+            removed. Clones of the model share them.
 
         Returns
         -------
@@ -74,8 +74,9 @@ class CallbackSupport(Watched, Support):
         """
         return super().set_callbacks(*callbacks)
 
-    def _callbacks_for(self, run: Run, **facts: Any) -> list[Callback]:
-        """Those that the training loop calls, ready for a fit.
+    @contextmanager
+    def _watched(self, run: Run, **facts: Any) -> Iterator[list[Callback]]:
+        """The callbacks for the training loop; those of scikit-learn are wrapped in one of them.
 
         Parameters
         ----------
@@ -83,34 +84,27 @@ class CallbackSupport(Watched, Support):
         **facts
             X, y and metadata of the fit, as the hooks of scikit-learn take them.
         """
-        given = getattr(self, "_skl_callbacks", ())
-        ours = [c.for_run(run) for c in given if isinstance(c, Callback)]
-        if len(ours) == len(given):
-            return ours
-        return [*ours, Bridge(self._callback_fit_ctx, run, facts)]
-
-    @contextmanager
-    def _fit_task(self, **facts: Any) -> Iterator[None]:
-        """Tells the callbacks of scikit-learn that the fit begins and, if it does, that it ends."""
         context = getattr(self, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_begin(estimator=self, **facts)
-        yield
+        given = getattr(self, "_skl_callbacks", ())
+        ours = [c.for_run(run) for c in given if isinstance(c, Callback)]
+        yield ours if len(ours) == len(given) else [*ours, Bridge(context, run, facts)]
         if context is not None:
-            # Nothing is needed to make a fitted model of this one.
+            # The estimator itself is the fitted model.
             context.call_on_fit_task_end(estimator=self, **facts, reconstruction_attributes={})
 
 
 class Bridge(Callback):
-    """Tells the callbacks of scikit-learn what the loop tells ours.
+    """Callback that forwards the hooks of the loop to the callbacks of scikit-learn.
 
-    Every epoch is a task. In a fit of several loops each loop is a task, too, and has its epochs as
+    Every epoch is a task. In a fit of several loops each loop is a task, with its epochs as
     subtasks.
 
     Parameters
     ----------
     context : sklearn.callback.CallbackContext
-        Of the fit.
+        Context of the fit.
     run : Run
     facts : dict
         X, y and metadata of the fit, as its hooks take them.
@@ -121,7 +115,7 @@ class Bridge(Callback):
         self._facts = {"estimator": run.estimator, **facts}
 
     def on_start(self, settings: Settings, state: TrainingState) -> None:
-        """Open the task that has the epochs as its subtasks."""
+        """Open the task of this loop, if there are several loops."""
         self._loop = self._fit
         if self._several:
             self._loop = self._fit.subcontext(
@@ -135,16 +129,16 @@ class Bridge(Callback):
         self._epoch.call_on_fit_task_begin(**self._facts)
 
     def on_epoch_end(self, state: TrainingState) -> bool:
-        """Close it, and pass on who wants to stop."""
+        """Close it, and return whether a callback requests to stop."""
         return bool(self._epoch.call_on_fit_task_end(**self._facts, **self._model(state)))
 
     def on_end(self, state: TrainingState) -> None:
-        """Close the task that had the epochs, if it came to its end."""
+        """Close the task of this loop, unless it failed."""
         if self._several and state.stopped is not None:
             self._loop.call_on_fit_task_end(**self._facts, **self._model(state))
 
     def _model(self, state: TrainingState) -> dict[str, Callable[[], dict[str, Any]]]:
-        """Trained only if one of the callbacks asks for it."""
+        """Attributes of the fitted model, computed only if a callback uses them."""
         if not self._run.can_predict:
             return {}
         return {"reconstruction_attributes": lambda: vars(self._run.fitted_estimator(state))}

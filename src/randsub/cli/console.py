@@ -1,21 +1,19 @@
-"""What a command says: answers on standard output, everything else on standard error."""
+"""Where a command writes: results to standard output, everything else to standard error."""
 
 import argparse
 import json
-import math
+import os
 import sys
-from typing import Any
-
-from randsub.cli.main import tell
+from typing import Any, TextIO
 
 
 class Console:
-    """Where a verb speaks.
+    """Messages and the result of a command.
 
     Parameters
     ----------
     args : argparse.Namespace
-        With ``quiet`` and, where the verb has it, ``json``.
+        With ``quiet`` and, if the command has it, ``json``.
     """
 
     def __init__(self, args: argparse.Namespace) -> None:
@@ -23,37 +21,40 @@ class Console:
         self.json = bool(getattr(args, "json", False))
 
     def say(self, text: str) -> None:
-        """Tell what is going on."""
+        """Write a message to standard error, unless ``--quiet`` is given."""
         if not self.quiet:
-            tell(text, sys.stderr)
+            write_line(text, sys.stderr)
 
     def done(self, text: str, document: Any) -> None:
-        """Tell what was done: in words, or with ``--json`` as a document on standard output."""
+        """Say what was done; with ``--json``, print the document instead."""
         if self.json:
-            tell(as_json(document), sys.stdout)
+            write_line(as_json(document), sys.stdout)
         else:
             self.say(text)
 
 
+def write_line(text: str, stream: TextIO, end: str = "\n") -> None:
+    """Write and flush; a closed pipe (``| head``) is not an error."""
+    try:
+        stream.write(text + end)
+        stream.flush()
+    except OSError as error:
+        # Otherwise Python fails again when it flushes its buffers at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
 def printable(name: Any) -> str:
-    """A name as it may be shown: one line, and nothing that a terminal would obey."""
+    """A name on one line, without control characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(name))
 
 
 def as_json(document: Any) -> str:
-    """Strict json; numbers that it has no word for become null."""
-    return json.dumps(_plain(document), indent=1, allow_nan=False)
+    """Strict json; NaN and infinity become null."""
+    text = json.dumps(document, default=_plain)
+    return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=1, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | int | float):
-        return value
-    return str(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)

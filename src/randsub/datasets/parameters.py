@@ -5,7 +5,8 @@ from os import PathLike
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
+
+from randsub._sklearn import validate_params
 
 Seed: TypeAlias = int | np.random.RandomState | None
 Folder: TypeAlias = str | PathLike[str]

@@ -1,31 +1,29 @@
-"""Parquet folders that need not fit into memory.
+"""Parquet files that need not fit into memory.
 
-Fitting takes a few thousand rows at a time, drawn from anywhere in the table. Parquet cannot give
-these: it is packed, column by column. So the columns are unpacked once, a portion of rows at a
-time, into a plain array on disk, and that is mapped into memory.
+A fit reads a few thousand rows at a time, from anywhere in the table. Parquet stores compressed
+columns and cannot give single rows. So the columns are unpacked once, a portion of rows at a time,
+into a plain array on disk, which is then memory-mapped.
 """
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from randsub._files import write_atomically
+from randsub._files import draft_of, write_atomically
+from randsub._sklearn import StrOptions
 from randsub.datasets.parameters import FOLDER, Folder, validated
 from randsub.exceptions import DatasetFormatError, DatasetNotFoundError
 
-# Raised whenever files of an earlier version must not be used any more.
+# Increased whenever caches of an earlier version must not be used any more.
 FORMAT: Final = 2
-# Names of its files that hold arrays.
+# Names of the arrays in a cache.
 _ARRAY: Final = re.compile(r"[Xy]-[0-9a-f]{16}\.npy")
 # Numbers that are unpacked at a time.
 PORTION: Final = 2**22
@@ -37,9 +35,9 @@ class MappedTable(NamedTuple):
     Attributes
     ----------
     X : memmap of shape (n_samples, n_features)
-        Read-only; pages come into memory when they are looked at.
+        Read-only; pages are loaded when they are accessed.
     y : ndarray of shape (n_samples,) or None
-        The target, in memory; None where none was asked for.
+        The target, in memory; None without a target.
     feature_names : tuple of str
         Names of the columns of X.
     """
@@ -68,27 +66,26 @@ def open_parquet(
 ) -> MappedTable:
     """Open a parquet file, or a folder of them, as a memory-mapped array.
 
-    The first call unpacks the files into the folder ``cache``, which takes 4 bytes of disk for each
-    number (8 with float64) and the memory of one portion of rows. Later calls open what is there,
-    as long as the files have not changed and the same columns are asked for; else it is written
-    again, and the former table is deleted: give each table that you use at the same time a folder
-    of its own.
+    The first call unpacks the files into the folder ``cache``, which takes 4 bytes of disk per
+    number (8 with float64) and the memory of one portion of rows. Later calls open the cache, if
+    the files have not changed and the same columns are requested. Otherwise the table is unpacked
+    again and the previous one is deleted, so tables that are used at the same time need a cache
+    folder each.
 
     Parameters
     ----------
     source : path-like
-        A parquet file, or a folder. Files in it and in its subfolders that end in ``.parquet`` are
-        read in the order of their paths; those that begin with ``_`` or ``.`` are not.
+        A parquet file, or a folder. Files with the suffix ``.parquet`` in it and in its subfolders
+        are read in the order of their paths; names that begin with ``_`` or ``.`` are ignored.
     target : str, default=None
         The column that becomes y: numbers, truth values or text.
     cache : path-like
-        A folder for the unpacked table; it is made where there is none. Delete it whenever you
-        like.
+        Folder for the unpacked table, created if it does not exist. It can be deleted at any time.
     columns : array-like of str, default=None
         The columns that become X, in this order; by default all but the target. They must hold
-        numbers or truth values; missing ones become NaN.
+        numbers or truth values; missing values become NaN.
     dtype : {"float32", "float64"}, default="float32"
-        Type of X. float32 has 7 digits.
+        Type of X. float32 has 7 significant digits.
 
     Returns
     -------
@@ -98,7 +95,7 @@ def open_parquet(
     Raises
     ------
     ImportError
-        Without pyarrow: ``pip install 'randsub[parquet]'``.
+        If pyarrow is not installed: ``pip install 'randsub[parquet]'``.
 
     Examples
     --------
@@ -125,17 +122,20 @@ def open_parquet(
         "target": target,
         "dtype": dtype,
     }
-    table = _known_table(folder, request)
+    former = _cached(folder)
+    table = _known_table(folder, former, request)
     if table is None:
         names = _columns_of(files, home, asked, target)
-        former = _arrays_of(folder)
         arrays = _unpack(files, folder, names, target, np.dtype(dtype), _mark(request))
         table = _open_table(folder, arrays, names, target)
         content = {**request, "columns": names, "arrays": arrays}
         write_atomically(folder / "table.json", json.dumps(content).encode())
-        for name in set(former) - set(arrays):
-            with suppress(OSError):
-                (folder / name).unlink()
+        # Whatever the cache lists, nothing but arrays is deleted.
+        listed = former.get("arrays")
+        for name in listed if isinstance(listed, list) else []:
+            if isinstance(name, str) and _ARRAY.fullmatch(name) and name not in arrays:
+                with suppress(OSError):
+                    (folder / name).unlink()
     return table
 
 
@@ -149,7 +149,7 @@ def _require_pyarrow() -> None:
 
 
 def _files(source: Path) -> tuple[list[Path], Path]:
-    """The parquet files, and the folder that their paths are told from."""
+    """The parquet files, and the folder that their paths are relative to."""
     if source.is_file():
         return [source], source.parent
     if not source.is_dir():
@@ -157,15 +157,12 @@ def _files(source: Path) -> tuple[list[Path], Path]:
     files = [
         path
         for path in sorted(source.rglob("*.parquet"))
-        if path.is_file() and not _is_hidden(path.relative_to(source))
+        if path.is_file()
+        and not any(part.startswith(("_", ".")) for part in path.relative_to(source).parts)
     ]
     if not files:
         raise DatasetNotFoundError(f"The folder {source} holds no files that end in .parquet.")
     return files, source
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(("_", ".")) for part in path.parts)
 
 
 def _checked_names(columns: Sequence[str], target: str | None) -> list[str]:
@@ -180,40 +177,39 @@ def _checked_names(columns: Sequence[str], target: str | None) -> list[str]:
 
 
 def _fingerprint(path: Path, home: Path) -> list[Any]:
-    facts = path.stat()
-    return [path.relative_to(home).as_posix(), facts.st_size, facts.st_mtime_ns]
+    status = path.stat()
+    return [path.relative_to(home).as_posix(), status.st_size, status.st_mtime_ns]
 
 
 def _mark(request: dict[str, Any]) -> str:
-    """What the arrays of a table have in their names.
+    """Part of the names of the arrays, different for other columns and for changed files.
 
-    Those of other columns or of changed files have other names. So processes that unpack different
-    tables into one folder at once cannot mix them up, and one that opens a file by its name, as
-    joblib's workers do, finds the array that is meant, or none.
+    So processes that unpack different tables into one folder cannot mix them up, and a process
+    that opens an array by its name, as joblib's workers do, finds the right one, or none.
     """
     return hashlib.sha256(json.dumps(request).encode()).hexdigest()[:16]
 
 
-def _known_table(folder: Path, request: dict[str, Any]) -> MappedTable | None:
-    """What the folder holds, if it is what is asked for and whole."""
+def _cached(folder: Path) -> dict[str, Any]:
+    """Description of the table in the cache; empty without a readable one."""
     try:
         content = json.loads((folder / "table.json").read_bytes())
-        if any(content[key] != value for key, value in request.items()):
-            return None
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _known_table(
+    folder: Path, content: dict[str, Any], request: dict[str, Any]
+) -> MappedTable | None:
+    """The cached table, if it is the requested one and complete."""
+    if any(content.get(key) != value for key, value in request.items()):
+        return None
+    try:
         return _open_table(folder, content["arrays"], content["columns"], request["target"])
-    # A cut or foreign file may make numpy stumble in several ways.
+    # NumPy raises various errors for a truncated or foreign file.
     except (OSError, ValueError, TypeError, LookupError, EOFError):
         return None
-
-
-def _arrays_of(folder: Path) -> list[str]:
-    """Files of the table that the folder holds, as far as it says."""
-    try:
-        names = json.loads((folder / "table.json").read_bytes())["arrays"]
-        # Whatever it says, nothing else is deleted.
-        return [n for n in names if _ARRAY.fullmatch(n)]
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        return []
 
 
 def _open_table(
@@ -231,7 +227,7 @@ def _open_table(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A parquet file; what pyarrow says of a damaged one is told with its name."""
+    """A parquet file; pyarrow's errors about a damaged file are raised with its name."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
@@ -245,62 +241,56 @@ def _opened(path: Path) -> Iterator[Any]:
 def _columns_of(
     files: Sequence[Path], home: Path, asked: list[str] | None, target: str | None
 ) -> list[str]:
-    """Names of the columns of X, which every file must have, with types that are numbers."""
-    folders = {part for path in files for part in path.relative_to(home).parts[:-1]}
-    if asked is None and any("=" in name for name in folders):
+    """Names of the columns of X, which every file must have, with numeric types."""
+    folders = {part for path in files for part in path.relative_to(home).parts[:-1] if "=" in part}
+    if asked is None and folders:
         raise ValueError(
-            f"The folder is partitioned by columns whose values are names of subfolders, such as "
-            f"{min(name for name in folders if '=' in name)!r}; these are not read. Name the "
-            "columns that you want."
+            f"The folder is partitioned: values of columns are names of subfolders, such as "
+            f"{min(folders)!r}; these are not read. Name the columns that you want."
         )
     names = asked
     for path in files:
         with _opened(path) as file:
             schema = file.schema_arrow
-            if names is None:
-                names = [name for name in _data_columns(schema) if name != target]
-            elif asked is None:
-                more = [name for name in _data_columns(schema) if name not in {*names, target}]
-                if more:
-                    raise ValueError(
-                        f"{path} has columns that {files[0]} does not have: {more[:10]}. Name the "
-                        "columns that you want."
-                    )
-            for name in names if target is None else [*names, target]:
-                if schema.names.count(name) != 1:
-                    raise ValueError(
-                        f"{path} has {schema.names.count(name)} columns named {name!r}, and should "
-                        f"have one; its columns are {schema.names[:10]}."
-                    )
-            strange = [name for name in names if not _is_number(schema.field(name).type)]
-            if strange:
-                shown = {name: str(schema.field(name).type) for name in strange[:5]}
+        if asked is None:
+            found = [name for name in _data_columns(schema) if name != target]
+            names = found if names is None else names
+            if more := [name for name in found if name not in names]:
                 raise ValueError(
-                    f"{path} has columns that hold no numbers: {shown}. List those that do in "
-                    "columns, or encode the others first."
+                    f"{path} has columns that {files[0]} does not have: {more[:10]}. Name the "
+                    "columns that you want."
                 )
+        assert names is not None
+        _check_schema(path, schema, names, target)
     if not names:
         raise ValueError(f"{files[0]} has no columns beside the target {target!r}.")
     return names
 
 
 def _data_columns(schema: Any) -> list[str]:
-    """All columns but those in which pandas has put the index of a frame."""
+    """All columns but those in which pandas stored the index of a frame."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
 
 
-def _is_number(kind: Any) -> bool:
-    """Whether a type of arrow's stands for numbers or truth values."""
+def _check_schema(path: Path, schema: Any, names: Sequence[str], target: str | None) -> None:
+    """Raise unless a file has each column once, and numbers or truth values in those of X."""
     from pyarrow import types
 
-    tests: tuple[Callable[[Any], bool], ...] = (
-        types.is_integer,
-        types.is_floating,
-        types.is_boolean,
-        types.is_decimal,
-    )
-    return any(test(kind) for test in tests)
+    for name in names if target is None else [*names, target]:
+        if schema.names.count(name) != 1:
+            raise ValueError(
+                f"{path} has {schema.names.count(name)} columns named {name!r}, and should have "
+                f"one; its columns are {schema.names[:10]}."
+            )
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    kinds = {name: schema.field(name).type for name in names}
+    strange = {n: str(kind) for n, kind in kinds.items() if not any(test(kind) for test in tests)}
+    if strange:
+        raise ValueError(
+            f"{path} has columns that are not numbers: {dict(list(strange.items())[:5])}. List the "
+            "others in columns, or encode these first."
+        )
 
 
 def _unpack(
@@ -318,56 +308,47 @@ def _unpack(
             n_rows += file.metadata.num_rows
     if not n_rows:
         raise ValueError(f"{files[0].parent} has no rows.")
-    folder.mkdir(parents=True, exist_ok=True)
     arrays = [f"{letter}-{mark}.npy" for letter in ("X" if target is None else "Xy")]
-    # Others, threads of this process among them, may write the same at the same time.
-    drafts = [folder / f".{name}.{uuid4().hex}.part" for name in arrays]
-    try:
-        X = np.lib.format.open_memmap(drafts[0], "w+", dtype, (n_rows, len(names)))
-        targets, start = [], 0
-        for path, batch in _batches(files, names, target):
-            _fill(path, X[start : start + batch.num_rows], batch, names)
-            start += batch.num_rows
-            if target is not None:
-                targets.append(_target(path, batch.column(target)))
-        if start != n_rows:
-            raise ValueError(f"{files[0].parent} was changed while it was read.")
+    with draft_of(folder / arrays[0]) as draft:
+        X = np.lib.format.open_memmap(draft, "w+", dtype, (n_rows, len(names)))
+        y = _copy(files, X, names, target)
         X.flush()
         del X
-        if target is not None:
-            with drafts[1].open("wb") as file:
-                np.save(file, _joined(targets), allow_pickle=False)
-        for name, draft in zip(arrays, drafts, strict=True):
-            os.replace(draft, folder / name)
-    finally:
-        for draft in drafts:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
+    if y is not None:
+        with draft_of(folder / arrays[1]) as draft, draft.open("wb") as file:
+            np.save(file, y, allow_pickle=False)
     return arrays
 
 
-def _joined(targets: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The target of all files; numbers would become text beside text."""
+def _copy(
+    files: Sequence[Path], X: NDArray[Any], names: Sequence[str], target: str | None
+) -> NDArray[Any] | None:
+    """Copy the columns into X, a portion of rows at a time, and return the target."""
+    targets, start = [], 0
+    for path, batch in _batches(files, [*names] if target is None else [*names, target]):
+        _fill(path, X[start : start + batch.num_rows], batch, names)
+        start += batch.num_rows
+        if target is not None:
+            targets.append(_target(path, batch.column(target)))
+    if start != len(X):
+        raise ValueError(f"{files[0].parent} was changed while it was read.")
     if len({part.dtype.kind == "U" for part in targets}) > 1:
         raise ValueError(
-            "The target holds text in some of the files and numbers in others; write them anew "
+            "The target holds text in some of the files and numbers in others; write them again "
             "with one type."
         )
-    return np.concatenate(targets)
+    return np.concatenate(targets) if targets else None
 
 
-def _batches(
-    files: Sequence[Path], names: Sequence[str], target: str | None
-) -> Iterator[tuple[Path, Any]]:
-    wanted = list(names) if target is None else [*names, target]
+def _batches(files: Sequence[Path], columns: list[str]) -> Iterator[tuple[Path, Any]]:
     for path in files:
         with _opened(path) as file:
-            for batch in file.iter_batches(max(1, PORTION // len(wanted)), columns=wanted):
+            for batch in file.iter_batches(max(1, PORTION // len(columns)), columns=columns):
                 yield path, batch
 
 
 def _fill(path: Path, X: NDArray[Any], batch: Any, names: Sequence[str]) -> None:
-    """Put the columns of a batch into the rows of X that they belong to."""
+    """Copy the columns of a batch into its rows of X."""
     import pyarrow as pa
 
     for j, name in enumerate(names):
@@ -387,7 +368,7 @@ def _target(path: Path, column: Any) -> NDArray[Any]:
 
     if column.null_count:
         raise ValueError(
-            f"The target has {column.null_count} missing value(s) in {path}; leave these rows out."
+            f"The target has {column.null_count} missing value(s) in {path}; remove these rows."
         )
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
@@ -396,6 +377,6 @@ def _target(path: Path, column: Any) -> NDArray[Any]:
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype.kind not in "biuf":
         raise ValueError(
-            f"The target holds {column.type} in {path}, and should hold numbers or text."
+            f"The target holds {column.type} in {path}, but should hold numbers or text."
         )
     return values

@@ -12,8 +12,8 @@ hypercube    classification        5 two Gaussian clusters per class, on vertice
 linear       classification       10 the sign of a weighted sum
 ============ ============== ======== ==========================================================
 
-Where the words of the paper and the authors' own files differ, the generators follow the files; the
-notes of each function say so.
+Where the paper and the authors' files differ, the generators follow the files; see the notes of
+each function.
 """
 
 from numbers import Integral, Real
@@ -22,13 +22,13 @@ import numpy as np
 from scipy.signal import lfilter
 from sklearn.datasets import make_classification, make_regression
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
+from randsub._sklearn import Interval
 from randsub._typing import FloatArray, IntArray
 from randsub.datasets.parameters import Seed, validated
 
-# Columns from one relevant feature to the next where there is room: so far apart, features whose
-# neighbours have correlation 0.9 are as good as independent (0.9 ** 50 = 0.005).
+# Distance between relevant columns if there is room. At this distance, features whose neighbours
+# have correlation 0.9 are almost independent (0.9 ** 50 = 0.005).
 _WIDEST_SPACING = 50
 
 _SIZES = {
@@ -80,8 +80,8 @@ def make_checkerboard(
 
         y = 2 x1 x2 + 2 x3 x4 + noise * N(0, 1)
 
-    As long as the relevant features are independent, none of them moves the mean of y on its own,
-    which makes this hard for methods that look at one feature at a time.
+    If the relevant features are independent, the mean of y does not depend on any single one of
+    them, which makes this hard for univariate methods.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ def make_friedman(
     correlation ``correlation ** s``: 0.39 with 50 irrelevant features, 0.9 with one to six. With
     none there is no room (M // 6 = 0) and they are the columns 0 to 4, again neighbours.
 
-    The paper writes a mean of 0 for the features; its range of [0, 1] needs the mean of 0.5 that
-    the authors' files have, and so do we.
+    The paper states a mean of 0 for the features; the range [0, 1] requires the mean of 0.5 that
+    the authors' files have. We follow the files.
 
     References
     ----------
@@ -247,8 +247,8 @@ def make_hypercube(
     n_irrelevant : int, default=300
         Number of irrelevant features, at least 0.
     flip_y : float, default=0.01
-        Fraction of the samples whose class is drawn anew, in [0, 1]. Half of them fall back on the
-        class they had.
+        Fraction of the samples whose class is drawn at random, in [0, 1]. Half of these keep their
+        class by chance.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws. The same integer gives the same data.
 
@@ -269,13 +269,13 @@ def make_hypercube(
     -----
     The relevant features stand at the columns s, 2s, ..., 5s with the spacing
     s = min(50, (5 + n_irrelevant) // 6), or at 0 to 4 where that is 0. The irrelevant features are
-    independent of everything, so their number changes nothing but the places.
+    independent of everything else, so their number only changes these positions.
 
-    The paper says that the samples of a cluster are normal around the vertex with the identity as
-    covariance. The authors' files, like scikit-learn's ``make_classification``, have a covariance
-    of its own for each cluster: A^T A, where the entries of the 5 x 5 matrix A are uniform on
-    [-1, 1]. The variance of a relevant feature within a cluster is 5/3 on average, the features are
-    correlated there, and some direction is nearly flat. We do as the files do.
+    According to the paper, the samples of a cluster are normal around the vertex with the identity
+    as covariance. In the authors' files, as in scikit-learn's ``make_classification``, each cluster
+    has a different covariance A^T A, where the entries of the 5 x 5 matrix A are uniform on
+    [-1, 1]. Within a cluster, the variance of a relevant feature is 5/3 on average, the features
+    are correlated, and the variance in some direction is nearly 0. We follow the files.
 
     References
     ----------
@@ -305,8 +305,7 @@ def make_hypercube(
         flip_y=flip_y,
         class_sep=1.0,
         hypercube=True,
-        # It would permute the columns too; the rows, which come cluster by cluster, are permuted
-        # below.
+        # Shuffling would permute the columns too; the rows are permuted below.
         shuffle=False,
         random_state=rng,
     )
@@ -355,8 +354,8 @@ def make_linear(
 
     Notes
     -----
-    A weight may be close to 0, so that a relevant feature may matter very little; this is so in
-    the authors' files as well.
+    A weight may be close to 0, so a relevant feature may matter very little, as in the authors'
+    files.
 
     References
     ----------
@@ -377,7 +376,7 @@ def make_linear(
         n_samples,
         n_features=10 + n_irrelevant,
         n_informative=10,
-        # The rows are exchangeable as they come, and the relevant columns are to stay in front.
+        # Rows are exchangeable anyway, and the relevant columns stay first.
         shuffle=False,
         random_state=check_random_state(random_state),
     )

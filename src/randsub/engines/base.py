@@ -1,13 +1,24 @@
-"""The protocol of an engine."""
+"""The protocol of an engine, and what every engine does with one base model.
+
+A base model is fitted, asked for its prediction, and named with its features when it fails.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from randsub._tables import n_rows, take_columns
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.exceptions import BaseModelError
+
+# How far rounding may lead a probability out of [0, 1].
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -120,7 +131,7 @@ class Engine(ABC):
     ) -> list[Any]:
         """Train a model for each mask and return them, as fitted scikit-learn estimators."""
 
-    def ask(self, model: Any, X: Table) -> FloatArray | None:
+    def predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
         """Prediction of a fitted model, where there is a faster way than its own.
 
         Parameters
@@ -135,3 +146,129 @@ class Engine(ABC):
             As in :meth:`predict_many`; None to let the model answer for itself.
         """
         return None
+
+
+# -- one base model --------------------------------------------------------------------------------
+
+
+@contextmanager
+def base_model_at_work(learner: Learner, columns: IntArray) -> Iterator[None]:
+    """Name the features on which a base model fails.
+
+    Numbers that are not finite are found in :func:`predict_one`. numpy would warn of each, where a
+    subset is degenerate, and mostly to no consequence.
+    """
+    try:
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            yield
+    except MemoryError:
+        # Not the base model's fault, and not a matter of its columns.
+        raise
+    except Exception as failure:
+        reason = f"{type(failure).__name__}: {failure}"
+        raise BaseModelError(short_name(learner), reason, columns.tolist()) from failure
+
+
+def short_name(learner: Learner) -> str:
+    """The base model as errors name it."""
+    return " ".join(repr(learner.estimator).split())
+
+
+def fit_one(
+    learner: Learner,
+    X: Table,
+    y: Any,
+    columns: IntArray,
+    seed: int,
+    sample_weight: FloatArray | None,
+    fit_params: Mapping[str, Any] | None,
+) -> Any:
+    """A clone of the base model, fitted to some columns.
+
+    The empty subset, and a training set in which a single class is left, give a constant model:
+    the mean, the majority class, or the class frequencies.
+    """
+    if len(columns) == 0 or (learner.classes is not None and is_one_class(y)):
+        constant = DummyRegressor()
+        if learner.classes is not None:
+            strategy = "prior" if learner.voting == "soft" else "most_frequent"
+            constant = DummyClassifier(strategy=strategy)
+        return constant.fit(np.empty((len(y), len(columns))), y, sample_weight=sample_weight)
+    model = clone(learner.estimator)
+    set_seeds(model, seed)
+    params = dict(fit_params or {})
+    if learner.passes_weight and sample_weight is not None:
+        params["sample_weight"] = sample_weight
+    with base_model_at_work(learner, columns):
+        return model.fit(take_columns(X, columns), y, **params)
+
+
+def set_seeds(model: Any, seed: int) -> None:
+    """Give every ``random_state`` inside a model, nested ones too, a different seed."""
+    names = sorted(
+        name
+        for name in model.get_params(deep=True)
+        if name == "random_state" or name.endswith("__random_state")
+    )
+    if names:
+        draws = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=len(names))
+        model.set_params(**{name: int(draw) for name, draw in zip(names, draws, strict=True)})
+
+
+def is_one_class(y: Any) -> bool:
+    """Whether all labels are the same."""
+    return bool((y == y[0]).all())
+
+
+def predict_one(learner: Learner, model: Any, X: Table, columns: IntArray) -> FloatArray:
+    """Prediction of one fitted model, shape (n, C), from the columns that it was trained on."""
+    with base_model_at_work(learner, columns):
+        prediction = _predicted(learner, model, take_columns(X, columns))
+    reason = None
+    if not np.isfinite(prediction).all():
+        reason = "it predicts NaN or infinite values"
+    elif learner.classes is not None and not _are_shares(prediction):
+        reason = "it predicts probabilities outside [0, 1]"
+    if reason is not None:
+        raise BaseModelError(short_name(learner), reason, columns.tolist())
+    return prediction
+
+
+def _are_shares(prediction: FloatArray) -> bool:
+    lowest, highest = prediction.min(initial=0.0), prediction.max(initial=0.0)
+    return bool(lowest >= -TOLERANCE and highest <= 1.0 + TOLERANCE)
+
+
+def _predicted(learner: Learner, model: Any, part: Table) -> FloatArray:
+    if learner.classes is None:
+        values = np.asarray(model.predict(part))
+        if np.iscomplexobj(values):
+            raise TypeError("it predicts complex numbers")
+        return values.astype(float).reshape(n_rows(part), 1)
+    if learner.voting == "soft":
+        return aligned(learner, model, model.predict_proba(part))
+    return np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]
+
+
+def aligned(learner: Learner, model: Any, probabilities: FloatArray) -> FloatArray:
+    """A model's probabilities in the order of all classes, or the votes that they amount to.
+
+    Classes that the model has not seen have probability 0.
+    """
+    assert learner.classes is not None
+    places = _codes(model.classes_, learner.classes)
+    if learner.voting == "hard":
+        return np.eye(learner.n_outputs)[places[probabilities.argmax(axis=1)]]
+    shares = np.zeros((len(probabilities), learner.n_outputs))
+    shares[:, places] = probabilities
+    return shares
+
+
+def _codes(labels: Any, classes: np.ndarray[Any, Any]) -> IntArray:
+    """Position of each label among the sorted classes."""
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    strange = classes[codes] != labels
+    if np.any(strange):
+        found = np.unique(np.asarray(labels)[strange]).tolist()
+        raise ValueError(f"it predicts {found[:5]}, which are none of the classes {classes}")
+    return codes

@@ -6,22 +6,105 @@ ensemble, constant models, data that it has not been made for.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Collection, Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from randsub._sklearn import has_valid_params
 from randsub._tables import ScaledArray, frame_kind, n_rows, numeric_columns, to_array
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
-from randsub.engines.base import Engine, Learner
-from randsub.engines.generic import GenericEngine, is_one_class
+from randsub.engines.base import Engine, Learner, is_one_class
+from randsub.engines.generic import GenericEngine
+
+# Numbers between data and predictions of fitted models, of one portion of rows.
+PORTION = 2**18
+# Rows of a portion are a multiple of this: BLAS works on blocks of rows, so the sums of a row have
+# the same bits as if all rows were predicted at once.
+BLOCK_OF_ROWS = 192
+
+
+@dataclass(frozen=True)
+class MaskBatch:
+    """One training set, many masks, one set of queries.
+
+    Parameters
+    ----------
+    columns : float64 ndarray of shape (M, n_train)
+        The training rows, one contiguous line per column; columns that no mask holds are left out,
+        here and in the masks. A copy that may be written to, like the query rows.
+    targets : ndarray of shape (n_train,)
+        Numbers in regression, class numbers in classification.
+    masks : bool ndarray of shape (T, M)
+        None of them is empty.
+    query : float64 ndarray of shape (M, n_query)
+    seeds : int ndarray of shape (T,)
+    weights : ndarray of shape (n_train,) or None
+    """
+
+    columns: FloatArray
+    targets: Any
+    masks: BoolArray
+    query: FloatArray
+    seeds: IntArray
+    weights: FloatArray | None
+
+    @cached_property
+    def subsets(self) -> tuple[IntArray, IntArray]:
+        """Where each mask's columns begin, (T + 1,), and the columns of all masks end to end."""
+        places = np.flatnonzero(self.masks)
+        begin = np.zeros(len(self.masks) + 1, dtype=np.int64)
+        np.cumsum(np.count_nonzero(self.masks, axis=1), out=begin[1:])
+        return begin, places.astype(np.int64) % self.masks.shape[1]
+
+    def answers(self, learner: Learner, fill: float) -> FloatArray:
+        """Room for the predictions (T, n_query, C)."""
+        return np.full((len(self.masks), self.query.shape[1], learner.n_outputs), fill)
+
+
+class Parameters(NamedTuple):
+    """Parameters with which an engine reproduces an estimator.
+
+    One that is in neither is one that nobody has thought about.
+
+    Parameters
+    ----------
+    fixed : mapping
+        Values that are reproduced, for parameters of which others are not.
+    free : set
+        Names of parameters that may have any value that scikit-learn accepts.
+    """
+
+    fixed: Mapping[str, Collection[Any]]
+    free: Set[str]
+
+    def cover(self, estimator: Any) -> bool:
+        """Whether an estimator has such parameters, given that scikit-learn accepts them."""
+        known = self.free | self.fixed.keys()
+        return known.issuperset(estimator.get_params(deep=False)) and self.hold(estimator)
+
+    def hold(self, estimator: Any) -> bool:
+        """Whether the parameters that matter still have values that are reproduced."""
+        return all(
+            # Arrays are never among the values, and comparing them gives arrays.
+            (value is None or isinstance(value, str | Real | np.bool_)) and value in values
+            for name, values in self.fixed.items()
+            if (value := getattr(estimator, name, values)) is not values
+        )
 
 
 class CompiledEngine(Engine):
     """An engine whose kernels run without the interpreter lock.
 
-    Subclasses say what they are usable for and implement :meth:`_predict`.
+    Subclasses say what they reproduce, and implement :meth:`_predict`.
     """
+
+    # Estimators that are reproduced, subclasses of which may do anything.
+    reproduced: ClassVar[Mapping[type, Parameters]]
 
     prefers: ClassVar[Literal["threads", "processes"]] = "threads"
     # Whether equal masks give equal models, whatever their seeds.
@@ -31,32 +114,31 @@ class CompiledEngine(Engine):
         super().__init__(learner)
         self._generic = GenericEngine(learner)
 
+    @classmethod
+    def is_usable_for(
+        cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
+    ) -> bool:
+        """One of the estimators that are reproduced, with valid parameters; an array of numbers."""
+        parameters = cls.reproduced.get(type(estimator))
+        return (
+            parameters is not None
+            and has_valid_params(estimator)
+            and parameters.cover(estimator)
+            and is_dense_numeric(X)
+            and cls._takes(estimator, X, sample_weight)
+        )
+
+    @classmethod
     @abstractmethod
-    def _predict(
-        self,
-        columns: FloatArray,
-        targets: Any,
-        masks: BoolArray,
-        query: FloatArray,
-        seeds: IntArray,
-        sample_weight: FloatArray | None,
-    ) -> FloatArray:
-        """Predictions (T, n_query, C) for masks none of which is empty.
+    def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
+        """Whether the other conditions hold, of parameters that scikit-learn accepts."""
+
+    @abstractmethod
+    def _predict(self, batch: MaskBatch) -> FloatArray:
+        """Predictions (T, n_query, C).
 
         Masks whose answer is not finite are left to the generic engine, which finds a better one
         or says why there is none.
-
-        Parameters
-        ----------
-        columns : float64 ndarray of shape (M, n_train)
-            The training rows, one contiguous line a column; columns that no mask holds are left
-            out, here and in the masks. A copy that may be written to, like the query rows.
-        targets : ndarray of shape (n_train,)
-            Numbers in regression, class numbers in classification.
-        masks : bool ndarray of shape (T, M)
-        query : float64 ndarray of shape (M, n_query)
-        seeds : int ndarray of shape (T,)
-        sample_weight : ndarray of shape (n_train,) or None
         """
 
     def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
@@ -78,20 +160,22 @@ class CompiledEngine(Engine):
     ) -> FloatArray:
         """Each different mask once; empty ones and training sets of one class go another way."""
         classes = self.learner.classes
-        one_class = classes is not None and is_one_class(y_train)
         passed = sample_weight if self.learner.passes_weight else None
+
+        def left(which: Any) -> FloatArray:
+            """Predictions of the generic engine."""
+            return self._generic.predict_many(
+                X_train, y_train, masks[which], X_query, seeds[which], sample_weight, fit_params
+            )
+
+        one_class = classes is not None and is_one_class(y_train)
         # Metadata for fit may mean anything; only fit itself knows what.
         if one_class or fit_params or self._steps_aside(y_train, passed):
-            return self._generic.predict_many(
-                X_train, y_train, masks, X_query, seeds, sample_weight, fit_params
-            )
+            return left(slice(None))
         predictions = np.empty((len(masks), n_rows(X_query), self.learner.n_outputs))
         holds = np.any(masks, axis=1)
         if not holds.all():
-            empty = ~holds
-            predictions[empty] = self._generic.predict_many(
-                X_train, y_train, masks[empty][:1], X_query, seeds[:1], sample_weight
-            )
+            predictions[~holds] = left(np.flatnonzero(~holds)[:1])
         if holds.any():
             used = np.flatnonzero(np.any(masks, axis=0))
             targets = y_train if classes is None else np.searchsorted(classes, y_train)
@@ -99,21 +183,12 @@ class CompiledEngine(Engine):
             # Rows first, and only what must be left out: picking cells one by one takes long.
             kept = masks if len(which) == len(masks) else masks[which]
             kept = kept if len(used) == masks.shape[1] else np.take(kept, used, axis=1)
-            answers = self._predict(
-                lines(X_train, used),
-                targets,
-                kept,
-                lines(X_query, used),
-                seeds[which],
-                passed,
-            )
+            rows, query = lines(X_train, used), lines(X_query, used)
+            answers = self._predict(MaskBatch(rows, targets, kept, query, seeds[which], passed))
             finite = np.isfinite(answers)
             if not finite.all():
                 failed = ~finite.all(axis=(1, 2))
-                left = which[failed]
-                answers[failed] = self._generic.predict_many(
-                    X_train, y_train, masks[left], X_query, seeds[left], sample_weight
-                )
+                answers[failed] = left(which[failed])
             predictions[holds] = answers[back]
         return predictions
 
@@ -129,6 +204,15 @@ class CompiledEngine(Engine):
         """Real scikit-learn estimators, as the generic engine makes them."""
         return self._generic.fit_many(X, y, masks, seeds, sample_weight, fit_params)
 
+    def predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
+        """Without scikit-learn's checks; models that a user has replaced answer for themselves."""
+        is_ours = type(model) is type(self.learner.estimator)
+        return self._predict_fitted(model, X) if is_ours and is_dense_numeric(X) else None
+
+    @abstractmethod
+    def _predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
+        """Prediction of a model of the right type, (n, C)."""
+
     def _distinct(self, masks: BoolArray, among: IntArray) -> tuple[IntArray, IntArray]:
         """First place of each different mask, and for each mask which of these it equals.
 
@@ -136,16 +220,11 @@ class CompiledEngine(Engine):
         """
         if not self.deterministic:
             return among, np.arange(len(among))
+        bits = np.packbits(masks if len(among) == len(masks) else masks[among], axis=1)
         numbers: dict[bytes, int] = {}
-        which: list[int] = []
-        back: list[int] = []
-        looked_at = masks if len(among) == len(masks) else masks[among]
-        for place, bits in zip(among.tolist(), np.packbits(looked_at, axis=1), strict=True):
-            number = numbers.setdefault(bits.tobytes(), len(numbers))
-            if number == len(which):
-                which.append(place)
-            back.append(number)
-        return np.array(which), np.array(back)
+        back = [numbers.setdefault(line.tobytes(), len(numbers)) for line in bits]
+        _, first = np.unique(back, return_index=True)
+        return among[first], np.array(back)
 
 
 def is_dense_numeric(X: Table) -> bool:
@@ -155,18 +234,32 @@ def is_dense_numeric(X: Table) -> bool:
     return isinstance(X, np.ndarray | ScaledArray) and X.dtype.kind in "fiu"
 
 
-def sparse_rows(masks: BoolArray) -> tuple[IntArray, IntArray]:
-    """Where each mask's columns begin, (T + 1,), and the columns of all masks end to end."""
-    places = np.flatnonzero(masks)
-    begin = np.zeros(len(masks) + 1, dtype=np.int64)
-    np.cumsum(np.count_nonzero(masks, axis=1), out=begin[1:])
-    return begin, places.astype(np.int64) % masks.shape[1]
-
-
 def lines(X: Table, columns: IntArray | None = None) -> FloatArray:
-    """Some columns of X, or all, as contiguous lines of an array of their own, (M, n)."""
+    """Some columns of X, or all, as contiguous lines of a new array, (M, n)."""
     if columns is None:
         columns = np.arange(X.shape[1])
     if frame_kind(X) is not None:
         return np.array(to_array(X, columns).T, dtype=np.float64, order="C")
     return np.ascontiguousarray(np.take(X.T, columns, axis=0), dtype=np.float64)
+
+
+def in_portions(
+    predict: Callable[[FloatArray], FloatArray], X: Table, n_numbers: int
+) -> FloatArray:
+    """Predictions for all rows of X, a portion at a time.
+
+    Parameters
+    ----------
+    predict : callable
+        Takes rows of X as a float64 array, and returns predictions (n, C).
+    X : (n, M)
+    n_numbers : int
+        Size of what lies between the data and the predictions, per row.
+    """
+    rows = lines(X).T
+    size = -(-PORTION // max(n_numbers, 1) // BLOCK_OF_ROWS) * BLOCK_OF_ROWS
+    # The last portion takes what is left over: a single row would be added up in another order.
+    bounds = [*range(0, len(rows) // size * size, size), len(rows)]
+    if len(bounds) <= 2:
+        return predict(rows)
+    return np.concatenate([predict(rows[a:b]) for a, b in pairwise(bounds)])

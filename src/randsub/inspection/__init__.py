@@ -1,18 +1,17 @@
-"""What a fitted model has learned, in pictures.
+"""Visualisation of fitted models.
 
-Every picture is a Display class as in scikit-learn: ``from_estimator`` draws a fitted model,
-``plot`` draws again, somewhere else or in another style, and what was drawn is there as attributes
-(``figure_``, ``ax_``, and the artists) to be changed. They need matplotlib:
-``pip install 'randsub[plot]'``.
+Every plot is a Display class as in scikit-learn: ``from_estimator`` draws a fitted model, ``plot``
+draws again on other axes or in another style, and the attributes ``figure_``, ``ax_`` and the
+artists allow to change what was drawn.
 """
 
-from randsub.inspection.alpha_map import AlphaMapDisplay
+from randsub.inspection.alpha_map_display import AlphaMapDisplay
 from randsub.inspection.alpha_path import AlphaPath
-from randsub.inspection.convergence import ConvergenceDisplay
-from randsub.inspection.importances import ImportanceDisplay
-from randsub.inspection.network import NetworkDisplay
-from randsub.inspection.path import PathDisplay
-from randsub.inspection.subspaces import SubspaceDisplay
+from randsub.inspection.convergence_display import ConvergenceDisplay
+from randsub.inspection.importance_display import ImportanceDisplay
+from randsub.inspection.network_display import NetworkDisplay
+from randsub.inspection.path_display import PathDisplay
+from randsub.inspection.subspace_display import SubspaceDisplay
 
 __all__ = [
     "AlphaMapDisplay",

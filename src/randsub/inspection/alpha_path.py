@@ -1,49 +1,47 @@
-"""Alpha along the epochs, remembered while a model is trained."""
+"""Record alpha along the epochs during a fit."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsub._typing import FloatArray, IntArray
-from randsub.training import Callback, Run, Settings, TrainingState
+from randsub.solver import Callback, Run, Settings, TrainingState
 
-# Fewer would not show a path.
+# Fewer snapshots would not show a path.
 _LEAST = 4
 
 
 class AlphaPath(Callback):
-    """Remembers alpha at some epochs of a fit, for :class:`PathDisplay`.
+    """Record alpha at some epochs of a fit, for :class:`PathDisplay`.
 
-    The memory that it takes does not grow with the number of epochs: once ``max_snapshots`` are
-    held, every second one is dropped, and from then on only every second epoch of those so far is
-    looked at. The first and the last epoch are always there.
+    Memory does not grow with the number of epochs: when ``max_snapshots`` are held, every second
+    one is dropped, and the distance between recorded epochs doubles. The first and the last epoch
+    are always recorded.
 
     Parameters
     ----------
     max_snapshots : int, default=200
-        Epochs that are remembered, at most; in the end between half of that and all of it, if
-        there were as many.
+        Maximum number of recorded epochs. Long fits end with between half of that and all of it.
     max_megabytes : float, default=64
-        Memory for them. A snapshot takes 4 bytes for each feature (in a network, for each pair), so
-        200 of 10,000 features are 8 MB; of more than 80,000 features fewer snapshots are held, but
-        never less than four.
+        Memory for the snapshots. A snapshot takes 4 bytes per feature (in a network, per pair): 200
+        of 10,000 features are 8 MB. With more than 80,000 features fewer snapshots are held, but
+        never fewer than four.
 
     Attributes
     ----------
     epochs_ : int ndarray of shape (n_snapshots,)
         Ascending; 0 is the start.
     alphas_ : float32 ndarray of shape (n_snapshots, n_tasks, n_parameters)
-        Alpha after these epochs: one task in tabular learning, and one parameter for each feature
-        or group of features.
+        Alpha after these epochs: one task in tabular learning, and one parameter per feature or
+        group of features.
     best_alpha_ : ndarray of shape (n_tasks, n_parameters)
-        Alpha of the best epoch, the one that is kept.
+        Alpha of the best epoch, which the model keeps.
     best_epoch_ : int
 
     Notes
     -----
-    What is remembered is the last fit that ended; clones of a model share its callbacks, and so an
-    AlphaPath in a search holds the path of one candidate. A fit that is taken up again is
-    remembered from there on. Of a network that is trained in several blocks of targets, the last
-    block is remembered.
+    The last completed fit is recorded. Clones of a model share its callbacks, so an AlphaPath in a
+    search holds the path of one candidate. A resumed fit is recorded from where it resumes. Of a
+    network that is trained in several blocks of targets, the last block is recorded.
 
     Examples
     --------
@@ -73,23 +71,23 @@ class AlphaPath(Callback):
         self._alphas: list[NDArray[np.float32]] = []
 
     def for_run(self, run: Run) -> "AlphaPath":
-        """One that watches this fit alone, since clones may be fitted at the same time.
+        """A recorder for this fit alone, since clones may be fitted at the same time.
 
         Parameters
         ----------
         run : Run
-            The fit that is about to begin.
+            The fit that is about to start.
         """
         watcher = AlphaPath(self.max_snapshots, self.max_megabytes)
         watcher._owner = self
         return watcher
 
     def on_prepare(self, settings: Settings) -> None:
-        """Forget the fit before."""
+        """Discard the previous fit."""
         self._forget()
 
     def on_start(self, settings: Settings, state: TrainingState) -> None:
-        """Remember where it begins."""
+        """Record the initial alpha."""
         self._forget()
         affordable = int(self.max_megabytes * 1e6 / (4 * state.theta.size))
         self._limit = max(_LEAST, min(self.max_snapshots, affordable))
@@ -97,10 +95,10 @@ class AlphaPath(Callback):
         self._keep(state)
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        """Remember this epoch, if it is its turn."""
+        """Record this epoch, if it is due."""
         if (state.epoch - self._epochs[0]) % self._stride:
             return
-        # One place is left for the last epoch.
+        # One place is reserved for the last epoch.
         if len(self._epochs) >= self._limit - 1:
             del self._epochs[1::2], self._alphas[1::2]
             self._stride *= 2
@@ -109,7 +107,7 @@ class AlphaPath(Callback):
         self._keep(state)
 
     def on_end(self, state: TrainingState) -> None:
-        """Remember where it ends, and which epoch was the best."""
+        """Record the final alpha and the best epoch."""
         if not self._epochs:
             return
         if self._epochs[-1] != state.epoch:
@@ -121,17 +119,17 @@ class AlphaPath(Callback):
 
     @property
     def epochs_(self) -> IntArray:
-        """Epochs that are remembered."""
+        """Recorded epochs."""
         return np.array(self._epochs, dtype=int)
 
     @property
     def alphas_(self) -> NDArray[np.float32]:
-        """Alpha after each of them."""
+        """Alpha after each recorded epoch."""
         return np.array(self._alphas, dtype=np.float32)
 
     @property
     def has_ended(self) -> bool:
-        """Whether a fit was watched to its end."""
+        """Whether a fit was recorded to its end."""
         return hasattr(self, "best_alpha_")
 
     def _take(self, watcher: "AlphaPath") -> None:

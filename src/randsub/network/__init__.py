@@ -1,23 +1,24 @@
 """Gene networks: which genes regulate which, from expression data.
 
 * :mod:`~randsub.network.prs`: the estimator, `PRSNetwork`;
-* :mod:`~randsub.network.fitted`: what it answers once it is fitted;
-* :mod:`~randsub.network.infer`: `infer_network`, for those who want a list of links;
+* :mod:`~randsub.network.fitted_network`: its fitted attributes;
+* :mod:`~randsub.network.infer`: `infer_network`, which returns a list of links;
 * :mod:`~randsub.network.solving`: targets apart, together, and along a path of penalties;
-* :mod:`~randsub.network.expression`: tables of expression data, in one order of the genes;
-* :mod:`~randsub.network.panel`: who may regulate whom, and by whose name is drawn;
-* :mod:`~randsub.network.preparing`: checks, validation samples, scaling;
+* :mod:`~randsub.network.fit_data`: checks, validation samples, scaling;
+* :mod:`~randsub.network.expression_data`: tables of expression data, sorted by gene name;
+* :mod:`~randsub.network.gene_names`: checks of names, and the genes that a user means;
+* :mod:`~randsub.network.candidate_links`: which regulators and targets may be linked;
 * :mod:`~randsub.network.links`: lists of links, files and graphs;
-* :mod:`~randsub.network.scoring`: agreement with a network that is known;
-* :mod:`~randsub.network.forest`, :mod:`~randsub.network.rase`: other methods, for comparison.
+* :mod:`~randsub.network.network_scores`: scores against a known network;
+* :mod:`~randsub.network.genie3`, :mod:`~randsub.network.rase_network`: other methods.
 """
 
-from randsub.network.forest import genie3
+from randsub.network.genie3 import genie3
 from randsub.network.infer import infer_network
 from randsub.network.links import InferredNetwork
+from randsub.network.network_scores import NetworkScores, score_network
 from randsub.network.prs import PRSNetwork
-from randsub.network.rase import rase_network
-from randsub.network.scoring import NetworkScores, score_network
+from randsub.network.rase_network import rase_network
 
 __all__ = [
     "InferredNetwork",

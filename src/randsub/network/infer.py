@@ -1,4 +1,4 @@
-"""PRS for gene networks, for those who want a list of links."""
+"""Gene network inference by PRS, as a function."""
 
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ def infer_network(
     verbose: int = 0,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Infer which genes regulate which, and list the links.
+    """Infer a gene network by PRS and return its links.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ def infer_network(
         The base model, any scikit-learn regressor; nearest neighbours
         (``KNeighborsRegressor()``) by default.
     lam : "path" or float, default="path"
-        How strongly links are drawn to regulators that have others; 0 for targets on their own,
-        "path" to choose on validation samples.
+        Coefficient of the penalty that couples the targets; 0 for independent targets, "path" to
+        choose it on validation samples.
     expression_val : same as expression, default=None
         Validation samples; by default a tenth of ``expression`` is set aside.
     gene_names, targets, layer
         As in :meth:`PRSNetwork.fit`.
     n_links : int, default=None
-        How many links to list; None for all pairs.
+        Number of links to return; None for all pairs.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number.
     random_state : int, RandomState instance or None, default=None
-        Fix it to get the same result, bit for bit, at every call.
+        Pass an int for the same result, bit for bit, at every call.
     verbose : int, default=0
         1 shows a progress bar.
     **parameters
@@ -58,12 +58,12 @@ def infer_network(
     Returns
     -------
     links : pandas.DataFrame
-        Columns ``regulator``, ``target`` and ``weight``, the largest weight first; links of equal
-        weight in the order of the names.
+        Columns ``regulator``, ``target`` and ``weight``, sorted by decreasing weight, then by
+        name.
 
     See Also
     --------
-    PRSNetwork : The estimator, with everything else that there is to know about a fit.
+    PRSNetwork : The estimator, with all results of a fit.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def infer_network(
     >>> links.columns.tolist(), len(links)
     (['regulator', 'target', 'weight'], 5)
     """
-    # Before hours of work, not after.
+    # Checked before training.
     check_n_links(n_links)
     network = PRSNetwork(
         estimator,

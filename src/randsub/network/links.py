@@ -1,4 +1,4 @@
-"""Weighted links between genes, and what can be made of them."""
+"""Weighted links between genes: lists, tables, files and graphs."""
 
 import re
 from abc import ABC, abstractmethod
@@ -11,101 +11,77 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
-from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub._typing import BoolArray, FloatArray
 
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
-# Control characters and others that no document of XML 1.0 can have, not even escaped.
+# Characters that XML 1.0 cannot hold, not even escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_n_links(n: Any) -> None:
-    """Raise where this is not a number of links."""
+    """Raise unless n is a number of links, or None."""
     if n is not None and (isinstance(n, bool) or not isinstance(n, Integral) or n < 0):
         raise ValueError(
-            f"A number of links must be a whole number from 0, or None for all, got {n!r}."
+            f"The number of links must be a whole number from 0, or None for all, got {n!r}."
         )
 
 
-@dataclass(frozen=True)
-class Weights:
-    """A weight for each pair of a regulator and a target.
-
-    Parameters
-    ----------
-    alpha : ndarray of shape (n_regulators, n_targets)
-    regulators, targets : tuples of str
-        Names of its rows and of its columns.
-    """
-
-    alpha: FloatArray
-    regulators: tuple[str, ...]
-    targets: tuple[str, ...]
-
-    def allowed(self) -> BoolArray:
-        """Which pairs are two different genes, (n_regulators, n_targets)."""
-        place = {name: g for g, name in enumerate(self.targets)}
-        allowed = np.ones(self.alpha.shape, dtype=bool)
-        for j, name in enumerate(self.regulators):
-            if name in place:
-                allowed[j, place[name]] = False
-        return allowed
-
-    def ranked(self, n: int | None = None) -> tuple[IntArray, IntArray]:
-        """Rows and columns of the pairs, the largest weight first; equal ones in order of names."""
-        check_n_links(n)
-        rows, columns = np.nonzero(self.allowed())
-        by_regulator = np.argsort(np.argsort(np.array(self.regulators, dtype=object)))
-        by_target = np.argsort(np.argsort(np.array(self.targets, dtype=object)))
-        weight = self.alpha[rows, columns]
-        order = np.lexsort((by_target[columns], by_regulator[rows], -weight))[:n]
-        return rows[order], columns[order]
-
-
 class LinkOutputs(ABC):
-    """What a network offers to the outside, from its weights alone."""
+    """Outputs of a network, from the weights of its links."""
 
     @abstractmethod
-    def _weights(self) -> Weights:
-        """The weights."""
+    def _network(self) -> "InferredNetwork":
+        """The weights, with the names of regulators and targets."""
 
     def links(self, n: int | None = None) -> pd.DataFrame:
-        """The links, best first, as GENIE3 lists them.
+        """The links in descending order of weight, in the format of GENIE3.
 
         Parameters
         ----------
         n : int, default=None
-            How many of them; None for all pairs of a regulator and another gene, those of weight 0
-            included.
+            Number of links. None means all pairs of a regulator and another gene, including those
+            of weight 0.
 
         Returns
         -------
         links : pandas.DataFrame
-            Columns ``regulator``, ``target`` and ``weight``, sorted by weight, descending; links of
-            equal weight in the order of the names.
+            Columns ``regulator``, ``target`` and ``weight``, sorted by descending weight, then by
+            the names.
         """
-        weights = self._weights()
-        rows, columns = weights.ranked(n)
+        check_n_links(n)
+        network = self._network()
+        regulators, targets = (
+            np.array(names, dtype=object) for names in (network.regulators, network.targets)
+        )
+        rows, columns = np.nonzero(network.allowed())
+        by_regulator, by_target = (
+            np.argsort(np.argsort(regulators)),
+            np.argsort(np.argsort(targets)),
+        )
+        weight = network.alpha[rows, columns]
+        order = np.lexsort((by_target[columns], by_regulator[rows], -weight))[:n]
         return pd.DataFrame(
             {
-                "regulator": np.array(weights.regulators, dtype=object)[rows],
-                "target": np.array(weights.targets, dtype=object)[columns],
-                "weight": weights.alpha[rows, columns],
+                "regulator": regulators[rows[order]],
+                "target": targets[columns[order]],
+                "weight": weight[order],
             }
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """The weights of all pairs, as a table.
+        """The weights of all pairs as a table.
 
         Returns
         -------
         weights : pandas.DataFrame of shape (n_regulators, n_targets)
-            Names of the regulators as index, of the targets as columns; 0 from a gene to itself.
+            Names of the regulators as index, names of the targets as columns; 0 from a gene to
+            itself.
         """
-        weights = self._weights()
+        network = self._network()
         return pd.DataFrame(
-            weights.alpha,
-            index=pd.Index(weights.regulators, name="regulator"),
-            columns=pd.Index(weights.targets, name="target"),
+            network.alpha,
+            index=pd.Index(network.regulators, name="regulator"),
+            columns=pd.Index(network.targets, name="target"),
         )
 
     def to_csv(
@@ -122,22 +98,22 @@ class LinkOutputs(ABC):
         ----------
         path : path-like
         n : int, default=None
-            How many links; None for all.
+            Number of links; None for all.
         sep : str, default=","
-            Between the columns; GENIE3 writes tabs.
+            Column separator; GENIE3 writes tabs.
         header : bool, default=True
-            Whether the first line names the columns; DREAM's files have no such line.
+            Whether the first line holds the column names; DREAM's files have none.
         """
         self.links(n).to_csv(path, sep=sep, header=header, index=False)
 
     def to_graphml(self, path: "PathLike[str] | str", n: int | None = None) -> None:
-        """Write a directed graph in GraphML, as Cytoscape, Gephi, igraph and others read it.
+        """Write a directed graph in GraphML, for Cytoscape, Gephi, igraph and others.
 
         Parameters
         ----------
         path : path-like
         n : int, default=None
-            How many links; None for all. Links of weight 0 are left out either way, genes are not.
+            Number of links; None for all. Links of weight 0 are left out, genes are not.
         """
         for gene in self._genes():
             if (found := NOT_IN_XML.search(gene)) is not None:
@@ -163,7 +139,7 @@ class LinkOutputs(ABC):
         Parameters
         ----------
         n : int, default=None
-            How many links; None for all. Links of weight 0 are left out either way, genes are not.
+            Number of links; None for all. Links of weight 0 are left out, genes are not.
 
         Returns
         -------
@@ -182,21 +158,17 @@ class LinkOutputs(ABC):
         return graph
 
     def _genes(self) -> list[str]:
-        weights = self._weights()
-        return sorted({*weights.regulators, *weights.targets})
+        network = self._network()
+        return sorted({*network.regulators, *network.targets})
 
     def _positive(self, n: int | None) -> list[tuple[str, str, float]]:
-        weights = self._weights()
-        return [
-            (weights.regulators[j], weights.targets[g], float(weights.alpha[j, g]))
-            for j, g in zip(*weights.ranked(n), strict=True)
-            if weights.alpha[j, g] > 0.0
-        ]
+        links = self.links(n)
+        return list(links[links["weight"] > 0.0].itertuples(index=False, name=None))
 
 
 @dataclass(frozen=True, eq=False)
 class InferredNetwork(LinkOutputs):
-    """Links that a method has found.
+    """The links that a method has inferred.
 
     Attributes
     ----------
@@ -208,8 +180,9 @@ class InferredNetwork(LinkOutputs):
     targets : tuple of str
         Names of the columns.
     expected_sizes : ndarray of shape (n_targets,) or None
-        Regulators that a base model of each target sees on average, where that has a meaning.
+        Mean number of regulators per base model of each target, if the method defines it.
     n_models_trained : int
+        Number of base models trained.
     """
 
     alpha: FloatArray
@@ -218,8 +191,17 @@ class InferredNetwork(LinkOutputs):
     expected_sizes: FloatArray | None
     n_models_trained: int
 
-    def _weights(self) -> Weights:
-        return Weights(self.alpha, self.regulators, self.targets)
+    def _network(self) -> "InferredNetwork":
+        return self
+
+    def allowed(self) -> BoolArray:
+        """Which pairs are two different genes, (n_regulators, n_targets)."""
+        place = {name: g for g, name in enumerate(self.targets)}
+        allowed = np.ones(self.alpha.shape, dtype=bool)
+        for j, name in enumerate(self.regulators):
+            if name in place:
+                allowed[j, place[name]] = False
+        return allowed
 
     def __repr__(self) -> str:
         n_regulators, n_targets = self.alpha.shape

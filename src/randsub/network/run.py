@@ -1,4 +1,4 @@
-"""A fit of a network, as callbacks see it: several trainings, one after the other."""
+"""The fit of a network as callbacks see it: several training runs, one after the other."""
 
 import time
 from dataclasses import dataclass
@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 
 from randsub._typing import FloatArray
-from randsub.ensemble.resuming import Logbook
-from randsub.training import EpochRecord, Problem, Run, Settings, TrainingState
-from randsub.training.callbacks import Callback
-from randsub.training.freezing import frozen, frozen_history, thawed, thawed_history
+from randsub.checkpoint import Logbook, frozen, frozen_history, thawed, thawed_history
+from randsub.solver import EpochRecord, Problem, Run, Settings, TrainingState
+from randsub.solver.callback import Callback
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one training of some targets has found.
+    """Result of one training run.
 
     Parameters
     ----------
     theta : ndarray of shape (P, M)
-        The best one.
+        The best theta.
     mean_theta : ndarray of shape (P, M)
         Mean over the epochs.
     errors : ndarray of shape (P, n_val)
@@ -43,29 +42,29 @@ class Outcome:
 
 
 class Mean(Callback):
-    """The mean of theta over the epochs."""
+    """Callback that computes the mean of theta over the epochs."""
 
     def __init__(self, total: FloatArray | float = 0.0, n_epochs: int = 0) -> None:
         self.total = total
         self._n_epochs = n_epochs
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        """One more."""
+        """Add theta of this epoch."""
         self.total = self.total + state.theta
         self._n_epochs += 1
 
     def value(self) -> FloatArray:
-        """Mean so far, (P, M)."""
+        """Mean over the epochs so far, (P, M)."""
         return np.asarray(self.total / self._n_epochs)
 
 
 class NetworkRun(Run):
-    """Knows which trainings are done, and goes on in the one that was not.
+    """Record of the finished training runs, from which an interrupted fit is resumed.
 
     Parameters
     ----------
     model : PRSNetwork
-        That is being fitted.
+        The network that is being fitted.
     logbook : Logbook
     """
 
@@ -84,17 +83,17 @@ class NetworkRun(Run):
 
     @property
     def name(self) -> str:
-        """The model, and which of its trainings it is."""
+        """Name of the model and of the current training run."""
         return f"{type(self.estimator).__name__}{self._part and ', '}{self._part}"
 
     def begin(self, part: str, share: float) -> None:
-        """Another training comes next, after which this share of all the work is done."""
+        """Begin a training run, after which this fraction of the whole work is done."""
         self._part, self.share = part, share
         self._began = time.perf_counter()
         self.mean = Mean()
 
     def recalled(self, problem: Problem) -> Outcome | None:
-        """The outcome of this training, if the fit that is resumed had finished it."""
+        """Outcome of this training run, if the resumed fit had finished it."""
         if len(self._finished) >= len(self._known):
             return None
         tree = self._known[len(self._finished)]
@@ -108,14 +107,14 @@ class NetworkRun(Run):
                 seconds=float(tree["seconds"]),
                 stop_reason=str(tree["stop_reason"]),
             )
-            shape = (problem.n_tasks, problem.distribution.n_parameters)
+            shape = (len(problem.targets), problem.distribution.n_parameters)
             n_judged = len(problem.val_rows) or len(problem.train_rows)
             _check_shapes(outcome, shape, n_judged)
         self._finished.append(outcome)
         return outcome
 
     def former(self, problem: Problem, settings: Settings) -> TrainingState | None:
-        """Where the fit that is resumed was in this training, if it had begun it."""
+        """State of this training run in the resumed fit, if it had begun it."""
         tree, self._current = self._current, None
         if tree is None:
             return None
@@ -128,15 +127,15 @@ class NetworkRun(Run):
         return state
 
     def seconds(self) -> float:
-        """How long this training has taken."""
+        """Duration of this training run so far."""
         return time.perf_counter() - self._began
 
     def keep(self, outcome: Outcome) -> None:
-        """Remember that this training is finished."""
+        """Record that this training run is finished."""
         self._finished.append(outcome)
 
     def fitted_estimator(self, state: TrainingState) -> Any:
-        """There is none: a network does not predict."""
+        """Raise an error: a network does not predict."""
         raise TypeError(f"{type(self.estimator).__name__} does not predict.")
 
     def save(self, path: Path, state: TrainingState) -> None:

@@ -1,15 +1,15 @@
-"""Training the targets: apart, together, and along a path of penalties.
+"""Training of the targets: independently, jointly, and along a path of penalties.
 
-Apart
-    Without a penalty no target knows of another. They are trained in blocks, so that memory does
-    not grow with their number, and each keeps the alpha of its own best epoch.
-Together
-    A penalty on whole rows of alpha couples the targets: one loop, one objective, one best epoch.
+Independently
+    Without a penalty, targets are independent. They are trained in blocks, so that memory does not
+    grow with their number, and each has its own best epoch.
+Jointly
+    A penalty on the rows of alpha couples the targets: one loop, one objective, one best epoch.
 Along a path
-    The penalties in ascending order. Alpha at 0 is absorbing, so the path goes from many links to
-    few: a link that a strong penalty has removed could not come back under a weaker one. Each value
-    starts from the best alpha of the one before it as a revival does, with low entries raised once
-    more, and with as many epochs as follow a revival.
+    The penalties in ascending order, from many links to few: alpha at 0 is absorbing, so a link
+    that a strong penalty has removed could not return under a weaker one. Each value starts from
+    the best alpha of the previous one like a revival, with low entries raised, and with the number
+    of epochs that follow a revival.
 """
 
 import warnings
@@ -21,36 +21,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from randsub._compile import when_compiling
+from randsub._progress import Bar
 from randsub._typing import BoolArray, FloatArray
-from randsub.engines import one_thread
 from randsub.exceptions import NoFeatureLeftWarning
 from randsub.network.run import NetworkRun, Outcome
+from randsub.parallel import one_thread
 from randsub.penalties import RowGroups
-from randsub.training import Problem, ProgressBar, Settings, TrainingState, start, train
-from randsub.training.batches import Batch, thin
-from randsub.training.callbacks import Bar, Callback, tell_of_compiling
-from randsub.training.refresh import fresh
-from randsub.training.rounds import Plan, Proposal, carry_out
+from randsub.solver import Problem, ProgressBar, Settings, TrainingState, solve
+from randsub.solver.callback import Callback
+from randsub.solver.refresh import fresh
+from randsub.solver.rounds import Batch, Plan, Proposal, carry_out, thin
 
 
 @dataclass(frozen=True)
 class Case:
-    """All targets, ready to be trained.
+    """The optimisation problem of a network.
 
     Parameters
     ----------
     problem : Problem
-        Without a penalty; one task for each target.
+        Without a penalty; one task per target.
     settings : Settings
     theta : ndarray of shape (P, M)
-        Where alpha starts; 0 bars a link for good.
+        Initial alpha; a link with 0 is excluded.
     generators : callable
-        Makes the targets' generators, one for each, anew.
+        Returns new random generators, one per target.
     run : NetworkRun
-        The fit that it is part of.
+        The fit that this is part of.
     callbacks : sequence of Callback, default=()
-        Who watches.
+        Callbacks of the training loop.
     verbose : bool, default=False
     """
 
@@ -65,20 +64,20 @@ class Case:
 
 @dataclass(frozen=True)
 class Solution:
-    """What training has found for one penalty.
+    """Result of training with one penalty.
 
     Parameters
     ----------
     lam : float
     theta : ndarray of shape (P, M)
-        The best one.
+        The best theta.
     mean_theta : ndarray of shape (P, M)
         Mean over the epochs.
     errors : ndarray of shape (n_val,)
         Prediction error of the ensembles of the best theta on each validation sample, averaged over
-        targets; without a penalty.
+        targets, without the penalty.
     history : pandas.DataFrame
-        One row an epoch; blocks of targets have epochs of their own.
+        One row per epoch and block of targets.
     n_models : int
         Base models trained.
     seconds : float
@@ -101,45 +100,45 @@ class Solution:
 
     @property
     def standard_error(self) -> float:
-        """How far the mean may be off, by the spread over samples; 0 for a single one."""
+        """Standard error of the mean over samples; 0 for a single sample."""
         n = len(self.errors)
         return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
 class _TargetBar(Callback):
-    """Moves a bar over targets while blocks of them are trained together."""
+    """Progress bar over targets, which are trained in blocks."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
         self._moved = 0
 
     def begin(self, n_targets: int) -> None:
-        """A block of targets comes next."""
+        """Begin a block of targets."""
         self._n_targets, self._moved = n_targets, 0
 
     def on_compile(self) -> None:
-        """Say why nothing moves."""
+        """Show that an engine is being compiled."""
         self._bar.say_compiling()
 
     def on_start(self, settings: Settings, state: TrainingState) -> None:
-        """Call the bar by its name, and remember how far there is to go."""
+        """Restore the description, and store the number of epochs."""
         self._bar.say_name()
         self._max_iter = settings.max_iter
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        """Move the bar by the share of the epochs that is done."""
+        """Advance the bar by the completed fraction of the epochs."""
         done = self._n_targets * state.epoch // self._max_iter
         self._bar.tell(validation=f"{state.best_objective:.4f}", models=str(state.n_models_trained))
         self._bar.advance(done - self._moved)
         self._moved = done
 
     def finish(self) -> None:
-        """The block is done, however many epochs that took."""
+        """Complete the bar for this block."""
         self._bar.advance(self._n_targets - self._moved)
 
 
 def ascending(lams: Any) -> list[float]:
-    """The coefficients that a user wants tried, each once, the smallest first."""
+    """The distinct coefficients in ascending order."""
     try:
         values = np.unique(np.asarray(lams, dtype=float))
     except (TypeError, ValueError):
@@ -152,7 +151,7 @@ def ascending(lams: Any) -> list[float]:
 
 
 def solve_apart(case: Case, block_size: int) -> Solution:
-    """Every target for itself, in blocks."""
+    """Train independent targets, in blocks."""
     n_targets, rngs = len(case.theta), case.generators()
     outcomes: list[Outcome] = []
     with closing(Bar("PRSNetwork", n_targets, "target", shown=case.verbose)) as bar:
@@ -167,7 +166,7 @@ def solve_apart(case: Case, block_size: int) -> Solution:
                 theta=case.theta[block],
                 callbacks=[watcher, *case.callbacks],
             )
-            # Targets that were never looked at must not pass for targets without regulators.
+            # Targets that were not trained must not count as targets without regulators.
             may_stop = block.stop == n_targets
             outcomes.append(_solved(part, rngs[block], may_stop=may_stop))
             watcher.finish()
@@ -184,7 +183,7 @@ def solve_apart(case: Case, block_size: int) -> Solution:
 
 
 def solve_together(case: Case, lam: float, share: float = 1.0) -> Solution:
-    """All targets in one loop, under a penalty that they share."""
+    """Train all targets in one loop, with a joint penalty."""
     case.run.begin(f"lam={lam:g}", share)
     case = replace(case, problem=replace(case.problem, penalty=RowGroups(lam)))
     if case.verbose:
@@ -203,14 +202,14 @@ def solve_together(case: Case, lam: float, share: float = 1.0) -> Solution:
 
 
 def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
-    """A solution for each value, in ascending order; fewer of them after Ctrl-C.
+    """One solution per value, in ascending order; fewer after Ctrl-C.
 
-    All of them are trained together, the value 0 too: a best epoch for each target would flatter
-    its error beside those of one epoch for all.
+    Targets are trained jointly also for the value 0: with a best epoch per target its error would
+    be too optimistic compared with the others, which have one best epoch for all targets.
     """
     solutions: list[Solution] = []
     barred = case.theta == 0.0
-    # Epochs until the end of each.
+    # Cumulative number of epochs at the end of each.
     epochs = np.cumsum([case.settings.max_iter, *[_warm_epochs(case.settings)] * (len(lams) - 1)])
     for lam, share in zip(sorted(lams), epochs / epochs[-1], strict=True):
         if solutions:
@@ -222,7 +221,7 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
 
 
 def path_table(solutions: Sequence[Solution]) -> pd.DataFrame:
-    """One row for each coefficient; the columns are those of ``PRSNetwork.path_``."""
+    """One row per coefficient, with the columns of ``PRSNetwork.path_``."""
     return pd.DataFrame(
         {
             "lam": [s.lam for s in solutions],
@@ -236,7 +235,7 @@ def path_table(solutions: Sequence[Solution]) -> pd.DataFrame:
 
 
 def choose(path: pd.DataFrame, rule: str) -> int:
-    """The row of a path with the lowest error, or the sparsest one that is not clearly worse.
+    """Choose the row of a path with the lowest error, or the sparsest one within one SE of it.
 
     Parameters
     ----------
@@ -260,12 +259,12 @@ def choose(path: pd.DataFrame, rule: str) -> int:
 
 
 def _warm_epochs(settings: Settings) -> int:
-    """As many as follow a revival."""
+    """Number of epochs that follow a revival."""
     return max(1, settings.max_iter // (settings.n_revivals + 1))
 
 
 def _warm(case: Case, theta: FloatArray, barred: BoolArray) -> Case:
-    """The same from where a neighbour ended."""
+    """The same problem, starting from theta of the previous penalty."""
     settings = case.settings
     raised = np.where(barred, 0.0, np.maximum(theta, settings.revival_level))
     max_iter = _warm_epochs(settings)
@@ -273,32 +272,27 @@ def _warm(case: Case, theta: FloatArray, barred: BoolArray) -> Case:
 
 
 def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool = True) -> Outcome:
-    """One training, unless a fit that is resumed has done it; KeyboardInterrupt if it must go on.
+    """One training run, unless the resumed fit had finished it.
 
     Parameters
     ----------
     case : Case
-    rngs : sequence of numpy.random.Generator, one for each target
+    rngs : sequence of numpy.random.Generator, one per target
     may_stop : bool, default=True
-        Whether there is a result for all targets if it is interrupted.
+        Whether there is a result for all targets if it is interrupted; otherwise an interruption
+        raises KeyboardInterrupt.
     """
     problem, settings, run = case.problem, case.settings, case.run
     known = run.recalled(problem)
     if known is not None:
         return known
     former = run.former(problem, settings)
-    # The mean comes first: whoever saves it saves that of this epoch.
+    # The mean comes first, so that a checkpoint contains that of this epoch.
     callbacks = [run.mean, *case.callbacks]
-    # Sums in the loop, too, must not depend on a number of threads.
-    with (
-        one_thread(),
-        when_compiling(lambda: tell_of_compiling(callbacks)),
-        warnings.catch_warnings(),
-    ):
-        # Genes that no regulator predicts are what a network is full of.
+    with warnings.catch_warnings():
+        # In a network, genes without a predictive regulator are common.
         warnings.simplefilter("ignore", NoFeatureLeftWarning)
-        state = former or start(problem, settings, case.theta, rngs, callbacks)
-        state = train(problem, settings, state, callbacks)
+        state = solve(problem, settings, case.theta, rngs, callbacks, former)
     if state.stopped == "interrupted" and not may_stop:
         raise KeyboardInterrupt
     outcome = Outcome(
@@ -317,10 +311,10 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
 def _errors(problem: Problem, settings: Settings, state: TrainingState) -> FloatArray:
     """Loss of each target's ensemble on each validation sample, (P, n_val).
 
-    Fresh models of the best theta, as a user would train them: on all training rows. Without
-    validation rows each batch is judged by models of the others.
+    Computed with new models of the best theta, trained on all training rows; without validation
+    rows, by cross-validation over the batches.
     """
-    rngs = {task: state.rng(task) for task in range(problem.n_tasks)}
+    rngs = {task: state.rng(task) for task in range(len(problem.targets))}
     plans = [
         plan
         for task, rng in rngs.items()
@@ -328,7 +322,7 @@ def _errors(problem: Problem, settings: Settings, state: TrainingState) -> Float
     ]
     with one_thread():
         rounds = carry_out(problem, plans, rngs)
-    errors = np.empty((problem.n_tasks, len(problem.val_rows) or len(problem.train_rows)))
+    errors = np.empty((len(problem.targets), len(problem.val_rows) or len(problem.train_rows)))
     for plan, round_ in zip(plans, rounds, strict=True):
         if len(problem.val_rows):
             target, output = problem.targets[plan.task].validation, round_.validation.mean(axis=0)
@@ -343,7 +337,7 @@ def _errors(problem: Problem, settings: Settings, state: TrainingState) -> Float
 def _judged(
     problem: Problem, settings: Settings, task: int, theta: FloatArray, rng: np.random.Generator
 ) -> list[Plan]:
-    """Rounds of one theta, for its error alone."""
+    """Rounds to compute the error of one theta."""
     if not len(problem.val_rows):
         unlimited = replace(settings, max_samples=None)
         return fresh(problem, unlimited, task, (), theta, rng)
@@ -356,11 +350,11 @@ def _judged(
 
 def _n_judged(problem: Problem, settings: Settings) -> int:
     rounds = 1 if len(problem.val_rows) else settings.n_batches
-    return problem.n_tasks * settings.n_masks * rounds
+    return len(problem.targets) * settings.n_masks * rounds
 
 
 def _history(outcomes: Sequence[Outcome]) -> pd.DataFrame:
-    """One row an epoch, block after block."""
+    """One row per epoch, block after block."""
     frames = [
         pd.DataFrame(o.history, index=pd.RangeIndex(1, len(o.history) + 1, name="epoch"))
         for o in outcomes

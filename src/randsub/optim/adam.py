@@ -7,7 +7,7 @@ import numpy as np
 from randsub._compile import compiled
 from randsub._numbers import check_number
 from randsub._typing import FloatArray, IntArray
-from randsub.optim.base import Optimizer, Projection, projected
+from randsub.optim.base import Optimizer, Projection
 
 
 class AdamState(NamedTuple):
@@ -19,27 +19,25 @@ class AdamState(NamedTuple):
 
 
 class ProjectedAdam(Optimizer):
-    """Adam on the projected gradient, then projection.
+    """Adam on the projected gradient, followed by a projection.
 
-    Parameters
-    ----------
-    learning_rate : float, default=1e-3
-    beta1, beta2 : float, default=0.9 and 0.999
-        Memory of the first and the second moment.
-    eps : float, default=1e-8
-        Keeps the step finite where the gradient has always been 0.
-    decay : float, default=0.0
-        How fast the learning rate falls with the number of steps since the start, or since the
-        last revival.
-
-    Notes
-    -----
-    With g the projected gradient of step n::
+    With g the gradient of step n, set to 0 where a step along it would leave the domain::
 
         m <- beta1 m + (1 - beta1) g
         v <- beta2 v + (1 - beta2) g ** 2
         lr <- learning_rate / (1 + decay (n - 1))
         theta <- project(theta - lr * (m / (1 - beta1 ** n)) / (sqrt(v / (1 - beta2 ** n)) + eps))
+
+    Parameters
+    ----------
+    learning_rate : float, default=1e-3
+    beta1, beta2 : float, default=0.9 and 0.999
+        Decay rates of the first and the second moment.
+    eps : float, default=1e-8
+        Keeps the step finite where the gradient has always been 0.
+    decay : float, default=0.0
+        Decay of the learning rate with the number of steps since the start, or since the last
+        revival.
     """
 
     def __init__(
@@ -57,7 +55,7 @@ class ProjectedAdam(Optimizer):
         self.decay = decay
 
     def check(self) -> None:
-        """The rate must be usable and the memories must fade."""
+        """The learning rate must be positive and the moments must fade."""
         check_number(self, "learning_rate", 0.0, open_low=True)
         check_number(self, "beta1", 0.0, 1.0)
         check_number(self, "beta2", 0.0, 1.0)
@@ -65,7 +63,7 @@ class ProjectedAdam(Optimizer):
         check_number(self, "decay", 0.0)
 
     def init(self, theta: FloatArray) -> AdamState:
-        """No gradient has been seen."""
+        """Moments of 0."""
         return AdamState(
             np.zeros_like(theta), np.zeros_like(theta), np.zeros(len(theta), dtype=np.int64)
         )
@@ -73,12 +71,12 @@ class ProjectedAdam(Optimizer):
     def update(
         self, gradient: FloatArray, state: AdamState, theta: FloatArray, project: Projection
     ) -> tuple[FloatArray, AdamState]:
-        """One step; see the notes of the class."""
+        """One step; see the class for the formula."""
         step, state = self._step(projected(gradient, theta, project), state)
         return project(theta - step), state
 
     def _step(self, g: FloatArray, state: AdamState) -> tuple[FloatArray, AdamState]:
-        """What is taken off for the gradient g, and the moments that it leaves."""
+        """The change of theta for the gradient g, to be subtracted, and the new moments."""
         steps = state.steps + 1
         step, first, second = _moments(
             g,
@@ -94,10 +92,15 @@ class ProjectedAdam(Optimizer):
         return step, AdamState(first, second, steps)
 
     def _lengths(self, state: AdamState) -> FloatArray:
-        """What the corrected first moment was multiplied by in the step that left this state."""
+        """Factor of the corrected first moment in the step that led to this state, (P, M)."""
         n = state.steps[:, np.newaxis]
         rate = self.learning_rate / (1.0 + self.decay * (n - 1))
         return rate / (np.sqrt(state.second / (1.0 - self.beta2**n)) + self.eps)
+
+
+def projected(gradient: FloatArray, theta: FloatArray, project: Projection) -> FloatArray:
+    """The gradient without the entries along which a step would leave the domain."""
+    return np.where(project(theta - gradient) != theta, gradient, 0.0)
 
 
 @compiled()

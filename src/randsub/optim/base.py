@@ -9,31 +9,32 @@ from sklearn.base import BaseEstimator
 
 from randsub._typing import BoolArray, FloatArray, Projection
 
-__all__ = ["Optimizer", "OptimizerState", "Projection", "Prox", "projected"]
+__all__ = ["Optimizer", "OptimizerState", "Projection", "Prox"]
 
-# From where a step along the loss has led, and the length of the step for each entry, (P, M) both,
-# to where the penalty lets theta rest; the domain is respected.
+# Maps the result of a step along the loss, and the length of the step of each entry, both (P, M),
+# to the proximal point of the penalty inside the domain.
 Prox: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 # A NamedTuple of arrays whose first axis is the task.
 OptimizerState: TypeAlias = Any
 
 
 class Optimizer(BaseEstimator, ABC):
-    """Two pure functions: what to remember at the start, and one step.
+    """Base class of optimisers: two pure functions, ``init`` and ``update``.
 
-    The memory is a NamedTuple of arrays whose first axis is the task, so that the memory of one
-    task can be renewed without touching the others (:meth:`restart`).
+    ``theta, state = update(gradient, state, theta, project)`` is one step. The state is a
+    NamedTuple of arrays whose first axis is the task, so that the state of one task can be reset
+    without touching the others (:meth:`restart`).
 
-    Where there is a penalty, :meth:`update` is given the gradient of loss and penalty together. An
-    optimiser that sets ``is_proximal`` has :meth:`proximal_update` called instead, with the
-    gradient of the loss alone and the proximal step of the penalty.
+    With a penalty, :meth:`update` gets the gradient of loss and penalty together. If
+    ``is_proximal`` is set, :meth:`proximal_update` is called instead, with the gradient of the loss
+    alone and the proximal step of the penalty.
     """
 
     is_proximal: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, theta: FloatArray) -> OptimizerState:
-        """Memory before the first step, for theta of shape (P, M)."""
+        """State before the first step, for theta of shape (P, M)."""
 
     @abstractmethod
     def update(
@@ -56,7 +57,7 @@ class Optimizer(BaseEstimator, ABC):
         Returns
         -------
         theta, state
-            New objects; the arguments are left as they were.
+            New objects; the arguments are not changed.
         """
 
     def proximal_update(
@@ -67,36 +68,31 @@ class Optimizer(BaseEstimator, ABC):
         project: Projection,
         prox: Prox,
     ) -> tuple[FloatArray, OptimizerState]:
-        """One step along the loss, after which the penalty has its own.
+        """One step along the gradient of the loss, followed by the proximal step of the penalty.
 
         Parameters
         ----------
         gradient, state, theta, project
-            As in :meth:`update`, but the gradient is that of the loss.
+            As in :meth:`update`, but the gradient is that of the loss alone.
         prox : callable
-            Maps where the step has led, and the positive length of the step for each entry,
-            (P, M) both, to where penalty and domain let theta rest.
+            Maps the result of the step, and the positive length of the step of each entry, both
+            (P, M), to the new theta.
 
         Returns
         -------
         theta, state
-            New objects; the arguments are left as they were.
+            New objects; the arguments are not changed.
         """
         raise NotImplementedError(f"{self!r} has no proximal step.")
 
     def check(self) -> None:
-        """Raise a ValueError where the optimiser's own parameters are not usable."""
+        """Raise a ValueError if the parameters of the optimiser are not usable."""
 
     def restart(self, state: OptimizerState, theta: FloatArray, tasks: BoolArray) -> OptimizerState:
-        """The memory with that of some tasks, a boolean mask of shape (P,), as at the start."""
+        """The state, reset for the tasks in a boolean mask of shape (P,)."""
         return type(state)(
             *(
                 np.where(tasks.reshape((-1,) + (1,) * (old.ndim - 1)), new, old)
                 for old, new in zip(state, self.init(theta), strict=True)
             )
         )
-
-
-def projected(gradient: FloatArray, theta: FloatArray, project: Projection) -> FloatArray:
-    """The gradient without the entries along which a step would leave the domain."""
-    return np.where(project(theta - gradient) != theta, gradient, 0.0)

@@ -10,7 +10,7 @@ from randsub.optim.base import Optimizer, Projection
 
 
 class DescentState(NamedTuple):
-    """Steps taken so far, shape (P,)."""
+    """Number of steps so far, shape (P,)."""
 
     steps: IntArray
 
@@ -27,11 +27,11 @@ class ProjectedGradientDescent(Optimizer):
         self.learning_rate = learning_rate
 
     def check(self) -> None:
-        """The learning rate must be usable."""
+        """The learning rate must be positive."""
         check_number(self, "learning_rate", 0.0, open_low=True)
 
     def init(self, theta: FloatArray) -> DescentState:
-        """Nothing but a count."""
+        """A count of steps."""
         return DescentState(np.zeros(len(theta), dtype=np.int64))
 
     def update(

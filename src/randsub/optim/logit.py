@@ -7,28 +7,28 @@ from randsub._typing import FloatArray
 from randsub.optim.adam import AdamState, ProjectedAdam
 from randsub.optim.base import Projection
 
-# Log-odds are finite, and steps in them felt, only this far from 0 and 1.
+# Distance from 0 and 1 at which log-odds are finite and steps in them still have an effect.
 NEAREST = 1e-6
 
 
 class LogitAdam(ProjectedAdam):
-    """Adam on ``phi = log(theta / (1 - theta))``.
+    """Adam on the log-odds ``phi = log(theta / (1 - theta))``.
 
-    Steps are relative: a probability of 0.01 moves by as large a part of itself as one of 0.1.
-    Nothing inside (0, 1) ever reaches 0 or 1, so no feature is dropped for good; one that begins
-    at exactly 0 or 1 stays there.
+    Steps are relative: probabilities of 0.01 and of 0.1 change by about the same fraction. Values
+    inside (0, 1) never reach 0 or 1, so no feature is dropped for good; values of exactly 0 or 1
+    stay.
 
     Parameters
     ----------
     learning_rate : float, default=1e-3
         In units of log-odds.
     beta1, beta2 : float, default=0.9 and 0.999
-        Memory of the first and the second moment.
+        Decay rates of the first and the second moment.
     eps : float, default=1e-8
         Keeps the step finite where the gradient has always been 0.
     decay : float, default=0.0
-        How fast the learning rate falls with the number of steps since the start, or since the
-        last revival.
+        Decay of the learning rate with the number of steps since the start, or since the last
+        revival.
     """
 
     def update(

@@ -1,4 +1,4 @@
-"""What is asked of alpha beyond a small loss: sparsity, smoothness, structure."""
+"""Penalties on alpha, added to the loss: sparsity, smoothness, structure across tasks."""
 
 from randsub.penalties.base import Penalty, Sum
 from randsub.penalties.fused_lasso import FusedLasso

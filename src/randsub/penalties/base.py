@@ -5,20 +5,19 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from randsub._typing import BoolArray, FloatArray, Projection
+from randsub._typing import BoolArray, FloatArray, IntArray, Projection
 
 
 class Penalty(BaseEstimator, ABC):
-    """A term of the objective that depends on theta alone.
+    """``R(theta)``: base class of the terms of the objective that depend on theta alone.
 
-    theta has shape (P, M): one row for each task (one in tabular learning), one column for each
-    parameter of the distribution (a feature, or a group of features). Penalties add up:
-    ``ExpectedSize(0.01) + FusedLasso.grid(0.001, 28, 28)``. A penalty of one's own needs
-    :meth:`value` and :meth:`gradient`. Its parameters are found by ``get_params``, so they can be
-    tuned as ``penalty__name``.
+    theta has shape (P, M): one row per task (one in tabular learning), one column per parameter of
+    the distribution (a feature, or a group of features). Penalties can be added:
+    ``ExpectedSize(0.01) + FusedLasso.grid(0.001, 28, 28)``.
 
-    Proximal optimisers ask more of a penalty: the point where it and a quadratic balance
-    (:meth:`prox`). A penalty that can tell sets :attr:`has_prox`.
+    A user-defined penalty implements :meth:`value` and :meth:`gradient`. Its parameters are found
+    by ``get_params`` and can be searched as ``penalty__name``. To be used with a proximal
+    optimiser it also implements :meth:`prox`, and :attr:`has_prox` returns True.
     """
 
     @abstractmethod
@@ -30,47 +29,54 @@ class Penalty(BaseEstimator, ABC):
         """A subgradient in theta, shape (P, M)."""
 
     def check(self, n_parameters: int) -> None:
-        """Raise a ValueError where the penalty's own parameters are not usable."""
+        """Raise a ValueError if the parameters of the penalty are not usable."""
+
+    def for_fit(self, sizes: IntArray) -> "Penalty":
+        """The penalty as used in a fit in which entry j of theta decides over ``sizes[j]`` columns.
+
+        A penalty that counts columns, or that has something to build once per fit, returns a copy
+        of itself; the default is the penalty as it is.
+        """
+        return self
 
     @property
     def is_linear(self) -> bool:
-        """Whether the gradient is the same wherever theta is not negative."""
+        """Whether the gradient is the same for every theta that is not negative."""
         return False
 
     @property
     def has_prox(self) -> bool:
-        """Whether :meth:`prox` is there."""
+        """Whether :meth:`prox` is implemented."""
         return False
 
     def prox(
         self, theta: FloatArray, step: FloatArray, fixed: BoolArray, project: Projection
     ) -> FloatArray:
-        """The proximal step: where penalty and closeness to theta are in balance.
+        """The proximal step: ``argmin_x R(x) + sum (x - theta) ** 2 / (2 step)``.
 
         Parameters
         ----------
         theta : ndarray of shape (P, M)
-            Where a step along the loss alone has led.
+            Result of a step along the loss alone.
         step : ndarray of shape (P, M)
-            Length of that step for each entry, positive: the metric of the optimiser.
+            Positive length of that step for each entry: the metric of the optimiser.
         fixed : bool ndarray of shape (P, M)
-            Entries that stay what they are in ``theta``; the others feel them.
+            Entries that keep their value in ``theta``; the minimum is over the others.
         project : callable
-            Maps each entry to the nearest point of its domain, an interval that is the same for
-            all entries and holds no negative number.
+            Maps each entry to the nearest point of its domain, an interval of non-negative numbers
+            that is the same for all entries.
 
         Returns
         -------
         x : ndarray of shape (P, M)
-            Minimises ``value(x) + sum (x - theta) ** 2 / (2 step)`` over the domain, with the fixed
-            entries as they are.
+            The minimiser over the domain.
         """
         raise NotImplementedError(
-            f"{self!r} has no proximal step; use an optimizer that takes its gradient, as 'adam'."
+            f"{self!r} has no proximal step; use an optimizer that uses its gradient, e.g. 'adam'."
         )
 
     def coefficients(self) -> dict[str, float]:
-        """What each kind of penalty weighs, by the name of its class."""
+        """Coefficient ``lam`` of each term, by the name of its class."""
         lam = self.get_params(deep=False).get("lam")
         return {} if lam is None else {type(self).__name__: lam}
 
@@ -97,9 +103,13 @@ class Sum(Penalty):
         self.right = right
 
     def check(self, n_parameters: int) -> None:
-        """Both terms must be usable."""
+        """Check both terms."""
         self.left.check(n_parameters)
         self.right.check(n_parameters)
+
+    def for_fit(self, sizes: IntArray) -> "Sum":
+        """The sum of both terms as used in the fit."""
+        return Sum(self.left.for_fit(sizes), self.right.for_fit(sizes))
 
     def value(self, theta: FloatArray) -> float:
         """The sum of the values."""
@@ -124,7 +134,7 @@ class Sum(Penalty):
     def prox(
         self, theta: FloatArray, step: FloatArray, fixed: BoolArray, project: Projection
     ) -> FloatArray:
-        """A linear term moves theta by its slope, exactly; then the other has its proximal step."""
+        """The proximal step of one term after a gradient step of the linear one, which is exact."""
         if not self.has_prox:
             return super().prox(theta, step, fixed, project)
         linear, other = self.left, self.right
@@ -134,7 +144,7 @@ class Sum(Penalty):
         return other.prox(np.where(fixed, theta, moved), step, fixed, project)
 
     def coefficients(self) -> dict[str, float]:
-        """Those of both terms; a second term of a kind is numbered."""
+        """Those of both terms; further terms of the same class are numbered."""
         found = self.left.coefficients()
         for name, lam in self.right.coefficients().items():
             number = 2

@@ -1,5 +1,6 @@
 """Smoothness: neighbours should have similar probabilities."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -9,28 +10,27 @@ from scipy import sparse
 from randsub._numbers import check_number
 from randsub._typing import BoolArray, FloatArray, IntArray, Projection
 from randsub.penalties.base import Penalty
-from randsub.penalties.total_variation import smooth
+from randsub.penalties.total_variation import Graph, make_graph, smooth
 
 
 class FusedLasso(Penalty):
-    """``lam`` times the sum of ``w_ab |theta_a - theta_b|`` over the edges (a, b) of a graph.
+    """``lam * sum_(a, b) w_ab |theta_a - theta_b|``, over the edges (a, b) of a graph.
 
     Parameters
     ----------
     lam : float
     edges : array-like of int of shape (n_edges, 2), or sparse matrix of shape (M, M)
-        Pairs of neighbouring features, in either order, a pair that is listed twice counting twice;
-        or a symmetric adjacency matrix of all features, whose entries are the weights of the edges.
-        What is on its diagonal does not matter, so that
-        :func:`sklearn.feature_extraction.image.grid_to_graph` can be given as it is.
+        Pairs of neighbouring features, in either order; a pair that is listed twice counts twice.
+        Or a symmetric adjacency matrix whose entries are the weights of the edges. Its diagonal is
+        ignored, so that the result of :func:`sklearn.feature_extraction.image.grid_to_graph` can be
+        used.
     weights : array-like of shape (n_edges,), default=None
-        w, not negative; 1 for each edge by default. Not with an adjacency matrix, which has its
-        own.
+        Non-negative w; 1 for each edge by default. Must be None with an adjacency matrix.
 
     Notes
     -----
-    A subgradient pulls neighbours together but never makes them equal. With
-    ``optimizer="prox_adam"`` or ``"prox_gradient"`` they become equal, to the last bit.
+    Subgradient steps pull neighbours together but never make them equal. With
+    ``Solver(optimizer="prox_adam")`` or ``"prox_gradient"`` they become equal, to the last bit.
 
     Examples
     --------
@@ -41,6 +41,9 @@ class FusedLasso(Penalty):
     0.07
     """
 
+    # Set by for_fit.
+    _built: Graph | None = None
+
     def __init__(self, lam: float, edges: Any, weights: ArrayLike | None = None) -> None:
         self.lam = lam
         self.edges = edges
@@ -48,15 +51,15 @@ class FusedLasso(Penalty):
 
     @classmethod
     def grid(cls, lam: float, height: int, width: int, channels: int = 1) -> Self:
-        """Neighbours on an image of height x width pixels, its rows laid end to end.
+        """A penalty on the 4-neighbours of an image of height x width pixels in row-major order.
 
         Parameters
         ----------
         lam : float
         height, width : int
         channels : int, default=1
-            Numbers of each pixel, one after the other, as in an array of shape
-            (height, width, channels); each channel is an image of its own.
+            Number of values per pixel, as in an array of shape (height, width, channels). Channels
+            are separate images.
 
         Returns
         -------
@@ -73,7 +76,7 @@ class FusedLasso(Penalty):
         return cls(lam, np.concatenate([down, right]))
 
     def check(self, n_parameters: int) -> None:
-        """The coefficient must be usable and the edges must join features that exist."""
+        """``lam`` must not be negative and the edges must join existing features."""
         check_number(self, "lam", 0.0)
         if sparse.issparse(self.edges):
             self._check_adjacency(n_parameters)
@@ -97,7 +100,7 @@ class FusedLasso(Penalty):
     def _check_adjacency(self, n_parameters: int) -> None:
         if self.weights is not None:
             raise ValueError(
-                "FusedLasso was given weights beside an adjacency matrix; put them into the matrix."
+                "FusedLasso got weights beside an adjacency matrix; put them into the matrix."
             )
         if self.edges.shape != (n_parameters, n_parameters):
             raise ValueError(
@@ -137,19 +140,25 @@ class FusedLasso(Penalty):
     def _strange(weights: Any) -> Any:
         return weights[~(np.isfinite(weights) & (weights >= 0))]
 
+    def for_fit(self, sizes: IntArray) -> Self:
+        """A copy that holds the graph, which is then not built at every step."""
+        bound = copy(self)
+        bound._built = self._graph(len(sizes))
+        return bound
+
     def value(self, theta: FloatArray) -> float:
         """``lam`` times the total variation over the graph."""
-        a, b, weights = self._graph()
-        return float((weights * np.abs(theta[:, a] - theta[:, b])).sum())
+        graph = self._graph(theta.shape[1])
+        return float((graph.weights * np.abs(theta[:, graph.a] - theta[:, graph.b])).sum())
 
     def gradient(self, theta: FloatArray) -> FloatArray:
-        """Each edge pulls its ends together with its force; equal ends feel nothing."""
-        a, b, weights = self._graph()
-        pull = weights * np.sign(theta[:, a] - theta[:, b])
+        """Sum of ``lam w_ab sign(theta_a - theta_b)`` over the edges of each feature."""
+        graph = self._graph(theta.shape[1])
+        pull = graph.weights * np.sign(theta[:, graph.a] - theta[:, graph.b])
         gradient = np.zeros_like(theta)
         for row, force in zip(gradient, pull, strict=True):
-            row += np.bincount(a, force, minlength=len(row))
-            row -= np.bincount(b, force, minlength=len(row))
+            row += np.bincount(graph.a, force, minlength=len(row))
+            row -= np.bincount(graph.b, force, minlength=len(row))
         return gradient
 
     @property
@@ -160,23 +169,27 @@ class FusedLasso(Penalty):
     def prox(
         self, theta: FloatArray, step: FloatArray, fixed: BoolArray, project: Projection
     ) -> FloatArray:
-        """Neighbours become equal where nothing stronger than the edges holds them apart.
+        """Total variation denoising of each task, then a projection.
 
-        Projection comes last and is exact: which entries lie above a level does not depend on what
-        happens at other levels, so the domain's ends just cut levels off.
+        Projecting last is exact: which entries lie above a level does not depend on other levels,
+        so the ends of the domain just cut levels off.
         """
-        a, b, weights = self._graph()
+        graph = self._graph(theta.shape[1])
         rows = [
-            smooth(values, 1.0 / length, a, b, weights, kept)
+            smooth(values, 1.0 / length, graph, kept)
             for values, length, kept in zip(theta, step, fixed, strict=True)
         ]
         return np.where(fixed, theta, project(np.array(rows)))
 
-    def _graph(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Both ends of each edge, and ``lam`` times its weight."""
+    def _graph(self, n_parameters: int) -> Graph:
+        """The edges, each with ``lam`` times its weight."""
+        # Compiled code follows the graph unchecked, so it never comes from a model file.
+        if isinstance(self._built, Graph):
+            return self._built
         if sparse.issparse(self.edges):
             above = sparse.triu(self.edges, k=1, format="coo")
-            return above.row.astype(np.intp), above.col.astype(np.intp), self.lam * above.data
-        edges = np.asarray(self.edges, dtype=np.intp).reshape(-1, 2)
-        weights = np.ones(len(edges)) if self.weights is None else np.asarray(self.weights, float)
-        return edges[:, 0], edges[:, 1], self.lam * weights
+            a, b, weights = above.row.astype(np.intp), above.col.astype(np.intp), above.data
+        else:
+            a, b = np.asarray(self.edges, dtype=np.intp).reshape(-1, 2).T
+            weights = np.ones(len(a)) if self.weights is None else np.asarray(self.weights, float)
+        return make_graph(a, b, self.lam * weights, n_parameters)

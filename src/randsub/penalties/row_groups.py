@@ -1,4 +1,4 @@
-"""Structure across tasks: few features serve all of them."""
+"""Structure across tasks: few features for all of them."""
 
 import numpy as np
 
@@ -6,15 +6,15 @@ from randsub._numbers import check_number
 from randsub._typing import BoolArray, FloatArray, Projection
 from randsub.penalties.base import Penalty
 
-# Halvings after which an interval is as short as numbers allow.
+# Bisections after which an interval is as short as floating-point numbers allow.
 HALVINGS = 60
 
 
 class RowGroups(Penalty):
-    """``lam * sum_j ||theta_.j||``: the l2 norm of a feature's row across tasks, summed.
+    """``lam * sum_j ||theta_.j||_2``: the l2 norm of each feature across tasks, summed.
 
-    A feature that no task uses costs nothing, and one that serves a task already is cheaper for
-    the next. With one task this is :class:`ExpectedSize`.
+    A feature that no task uses costs nothing, and one that a task uses already is cheaper for the
+    next. With one task this is :class:`ExpectedSize` with ``per="group"``.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class RowGroups(Penalty):
         self.lam = lam
 
     def check(self, n_parameters: int) -> None:
-        """The coefficient must be usable."""
+        """``lam`` must not be negative."""
         check_number(self, "lam", 0.0)
 
     def value(self, theta: FloatArray) -> float:
@@ -33,7 +33,7 @@ class RowGroups(Penalty):
         return float(self.lam * np.linalg.norm(theta, axis=0).sum())
 
     def gradient(self, theta: FloatArray) -> FloatArray:
-        """Each feature's direction; 0, which is a subgradient, where no task uses it."""
+        """``lam * theta_.j / ||theta_.j||``; 0, a subgradient, for features that no task uses."""
         norm = np.linalg.norm(theta, axis=0)
         return self.lam * theta / np.where(norm > 0.0, norm, 1.0)
 
@@ -45,11 +45,11 @@ class RowGroups(Penalty):
     def prox(
         self, theta: FloatArray, step: FloatArray, fixed: BoolArray, project: Projection
     ) -> FloatArray:
-        """Rows shrink as a whole, under any step for each entry.
+        """Shrinks each feature across tasks, with a different step for each entry.
 
-        Were the norm r of a row known, each entry would be its own problem, with the answer
-        ``project(theta r / (r + lam step))``. The norm of that answer, divided by r, falls with r;
-        where it is 1 is found by halving.
+        If the norm r of the result were known, each entry would be a problem of its own with the
+        solution ``project(theta r / (r + lam step))``. The norm of this, divided by r, falls with
+        r; bisection finds the r at which it is 1.
         """
         if self.lam == 0.0:
             return np.where(fixed, theta, project(theta))

@@ -16,6 +16,8 @@ layers is blocked. What flows in a piece goes on flowing in its parts, so later 
 to do.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from randsub._compile import compiled
@@ -27,14 +29,36 @@ NO_FORCE = 1e-12
 ANY_FORCE = 1e300
 
 
-def smooth(
-    values: FloatArray,
-    stiffness: FloatArray,
-    a: IntArray,
-    b: IntArray,
-    weights: FloatArray,
-    fixed: BoolArray,
-) -> FloatArray:
+class Graph(NamedTuple):
+    """Edges with their weights, and the arcs that leave each node.
+
+    Attributes
+    ----------
+    a, b : int ndarrays of shape (n_edges,)
+        Ends of the edges.
+    weights : ndarray of shape (n_edges,)
+        w, positive.
+    begin : int ndarray of shape (n_nodes + 1,)
+        Where the arcs of each node begin in ``arcs``.
+    arcs : int ndarray of shape (2 * n_edges,)
+        Arc e runs from a to b, arc n_edges + e back.
+    """
+
+    a: IntArray
+    b: IntArray
+    weights: FloatArray
+    begin: IntArray
+    arcs: IntArray
+
+
+def make_graph(a: IntArray, b: IntArray, weights: FloatArray, n_nodes: int) -> Graph:
+    """The graph of these edges, without those that join a node to itself or weigh nothing."""
+    used = (weights > 0.0) & (a != b)
+    a, b = a[used], b[used]
+    return Graph(a, b, weights[used].astype(float), *_arcs_by_node(a, b, n_nodes))
+
+
+def smooth(values: FloatArray, stiffness: FloatArray, graph: Graph, fixed: BoolArray) -> FloatArray:
     """Minimise the problem above.
 
     Parameters
@@ -43,10 +67,8 @@ def smooth(
         u.
     stiffness : ndarray of shape (M,)
         d, positive.
-    a, b : int ndarrays of shape (n_edges,)
-        Ends of the edges.
-    weights : ndarray of shape (n_edges,)
-        w, not negative.
+    graph : Graph
+        Its weights are w.
     fixed : bool ndarray of shape (M,)
         Nodes that keep their value; their neighbours still feel them.
 
@@ -54,17 +76,14 @@ def smooth(
     -------
     smooth : ndarray of shape (M,)
     """
-    used = (weights > 0.0) & (a != b)
-    if fixed.all() or not used.any():
+    if fixed.all() or not len(graph.weights):
         return values.copy()
-    a, b, weights = a[used], b[used], weights[used].astype(float)
-    begin, arcs = _arcs_by_node(a, b, len(values))
-    tolerance = NO_FORCE * float(weights.max() + np.median(stiffness[~fixed]))
-    return _smooth(values, stiffness, fixed, a, b, weights, begin, arcs, tolerance)
+    tolerance = NO_FORCE * float(graph.weights.max() + np.median(stiffness[~fixed]))
+    return _smooth(values, stiffness, fixed, *graph, tolerance)
 
 
 def _arcs_by_node(a: IntArray, b: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
-    """Arcs that leave each node: arc e runs from a to b, arc n_edges + e back."""
+    """Where the arcs of each node begin, and these arcs."""
     tails = np.concatenate([a, b])
     begin = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=n_nodes))])
     return begin.astype(np.intp), np.argsort(tails, kind="stable").astype(np.intp)

@@ -1,11 +1,12 @@
-"""A fitted model as a page to read and to send.
+"""A report about a fitted model: one HTML page to read and to send.
 
-The page is one file. Data is checked in ``rows``, models to compare with are trained in
-``contenders`` and scored in ``comparison``; ``notices`` looks for what should be doubted;
-``sections`` and ``charts`` make markup of it all through ``markup``, which escapes every string;
-``page`` puts the parts in order, with ``page.css`` and ``page.js``.
+``labelled_rows`` checks the data, ``reference_models`` trains models to compare with and
+``model_comparison`` scores them; ``diagnostics`` looks for results that should be doubted. All of
+this is gathered in ``findings``. ``sections``, ``score_table`` and ``charts`` turn it into markup
+through ``markup``, which escapes every string, and ``html_page`` fills ``page.html`` with the
+sections, ``page.css`` and ``page.js``.
 """
 
-from randsub.report.writing import write_report
+from randsub.report.html_report import write_report
 
 __all__ = ["write_report"]

@@ -1,303 +1,140 @@
-"""Charts as markup that any browser draws, with or without the page's script.
+"""Charts: what matplotlib draws, as inline SVG.
 
-Lines are drawn in a square that stretches to the width of the page; everything that must not
-stretch (words, numbers) is HTML that stands around it. Colours are variables of the style sheet, so
-that a chart follows the theme. The script only adds what the pointer or the arrow keys ask for.
+Texts stay texts and colours become variables of the style sheet, so that a chart follows the theme.
+The script of the page only adds the values under the pointer or under the arrow keys.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
+import re
+from collections.abc import Callable
+from io import StringIO
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.style import context
 
-from randsub._typing import FloatArray, IntArray
-from randsub.report.markup import Markup, join, tag
-from randsub.report.wording import number
+from randsub.estimators.base import SubspaceEnsemble
+from randsub.inspection import ConvergenceDisplay
+from randsub.inspection.convergence_display import PANELS
+from randsub.inspection.drawing import COLORS
+from randsub.report.markup import Markup, fill, tag
+from randsub.report.text_format import counted, number, rounded
 
-# Size of the square in its own units.
-SIDE = 1000.0
-# Points of a line: about one a pixel of the widest page.
-MOST_POINTS = 600
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """One line of a chart.
-
-    Parameters
-    ----------
-    name : str
-        For the legend.
-    values : ndarray of shape (n,)
-    style : {"first", "second"}
-        Its colour.
-    """
-
-    name: str
-    values: FloatArray
-    style: str = "first"
+# Width and height in inches: on a phone, letters have the size of small print.
+SIZE = (3.4, 2.1)
+# Maximum number of points per curve whose values travel with the page.
+MAX_POINTS = 600
+# Maximum number of bars.
+MAX_BARS = 24
+INK = "#404040"
+# Colours of the drawings, and the variables of the style sheet that replace them.
+THEME = ("first", "second", "third")
+VARIABLES = {INK: "muted", "#808080": "muted"} | dict(zip(COLORS, THEME, strict=False))
+_INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+_STYLE = {"svg.fonttype": "none", "font.size": 9.0, **dict.fromkeys(_INKED, INK)}
 
 
-@dataclass(frozen=True, eq=False)
-class LineChart:
-    """Lines over the epochs.
+class Chart(NamedTuple):
+    """A drawing and the values it shows.
 
     Parameters
     ----------
-    key : str
-        Identifies it on the page.
-    title : str
+    markup : Markup
+        The chart as an element of the page.
     summary : str
-        What is to be seen, for those who do not see it.
-    x : ndarray of shape (n,)
-        Epochs.
-    x_name : str
-        What they are called.
-    lines : sequence of Line
-    level : (str, float) or None
-        A horizontal line and its name.
-    best : (str, float) or None
-        The vertical line that matters most, and its name.
-    marks : sequence of (str, float)
-        Other vertical lines and their names.
-    ticks : ndarray
-        Epochs with a small tick at the bottom.
-    from_zero : bool
-        Whether the vertical axis begins at 0.
+        Alternative text: what the drawing shows.
+    data : dict
+        Values for the script of the page.
     """
 
-    key: str
-    title: str
+    markup: Markup
     summary: str
-    x: FloatArray
-    x_name: str
-    lines: Sequence[Line]
-    level: tuple[str, float] | None = None
-    best: tuple[str, float] | None = None
-    marks: Sequence[tuple[str, float]] = ()
-    ticks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    from_zero: bool = False
+    data: dict[str, Any]
 
-    def data(self) -> dict[str, Any]:
-        """Numbers for the script: what the lines show, at the points that are drawn."""
-        kept = self._kept()
-        return {
-            "xName": self.x_name,
-            "x": self.x[kept].tolist(),
-            "lines": [
-                {"name": line.name, "values": [_short(value) for value in line.values[kept]]}
-                for line in self.lines
-            ],
-            "xRange": [float(self.x[0]), float(self.x[-1])],
-            "yRange": list(self._range()),
-        }
 
-    def draw(self) -> Markup:
-        """The chart with its title, legend and axes."""
-        low, high = self._range()
-        ticks = nice_ticks(low, high)
-        inside = join(
-            [
-                *(_grid_line(self._y(value)) for value in ticks),
-                *self._ticks(),
-                *(self._upright(x, "mark") for _, x in self.marks),
-                None if self.best is None else self._upright(self.best[1], "best"),
-                self._level(),
-                *(self._path(line) for line in self.lines),
-            ]
+def training_charts(model: SubspaceEnsemble) -> dict[str, Chart]:
+    """One chart per panel of the training history; none for a single epoch or without a history."""
+    history = getattr(model, "history_", None)
+    if history is None or len(history) < 2:
+        return {}
+    name, charts = str(history.index.name or "epoch"), {}
+    kept = np.unique(np.linspace(0, len(history) - 1, MAX_POINTS).astype(int))
+    for key, panel in PANELS.items():
+        curves = {panel.curves[c]: history[c].to_numpy(float) for c in panel.columns(history)}
+        if not curves:
+            continue
+        said = [
+            f"{curve} from {number(values[0])} to {number(values[-1])}, between "
+            f"{number(np.nanmin(values))} and {number(np.nanmax(values))}"
+            for curve, values in curves.items()
+        ]
+        summary = f"{'; '.join(said)}. Best {name}: {model.best_iter_:,} of {len(history):,}."
+        if "refreshed" in history:
+            summary += f" Models were renewed in {int(history['refreshed'].sum()):,} of them."
+
+        def draw(ax: Any, key: str = key) -> None:
+            ConvergenceDisplay.from_estimator(model, panels=[key], ax=ax)
+            ax.set_ylabel("")
+
+        title = panel.label.replace("\n", " ")
+        charts[key] = _chart(
+            key,
+            title[0].upper() + title[1:],
+            summary,
+            draw,
+            xName=name.capitalize(),
+            x=history.index.to_numpy()[kept].tolist(),
+            lines={curve: rounded(values[kept]) for curve, values in curves.items()},
         )
-        drawing = tag(
-            "svg",
-            inside,
-            viewBox=f"0 0 {SIDE:.0f} {SIDE:.0f}",
-            preserveAspectRatio="none",
-            role="img",
-            aria_label=self.summary,
-        )
-        area = tag("div", drawing, tag("div", class_="cursor", hidden=True), class_="area")
-        y_labels = (
-            tag("span", number(value), style=f"top:{self._y(value) / SIDE:.2%}") for value in ticks
-        )
-        x_labels = (
-            tag("span", f"{value:,.0f}", style=f"left:{self._x(value) / SIDE:.2%}")
-            for value in self._x_ticks()
-        )
-        plot = tag(
-            "div",
-            tag("div", *y_labels, class_="y-labels", aria_hidden="true"),
-            area,
-            tag("div", *x_labels, class_="x-labels", aria_hidden="true"),
-            class_="plot",
-        )
-        return tag(
-            "figure",
-            tag("figcaption", tag("strong", self.title), self._legend()),
-            plot,
-            tag("div", class_="readout", role="status", aria_live="polite"),
-            class_="chart",
-            data_chart=self.key,
-            tabindex="0",
-            aria_label=f"{self.title}. Left and right arrow keys read the values.",
-        )
-
-    def _range(self) -> tuple[float, float]:
-        values = np.concatenate([line.values for line in self.lines])
-        values = values[np.isfinite(values)]
-        named = [] if self.level is None else [self.level[1]]
-        low = 0.0 if self.from_zero else float(min([values.min(), *named]))
-        high = float(max([values.max(), *named]))
-        room = 0.05 * (high - low) or max(abs(high), 1.0) * 0.05
-        return (low if self.from_zero else low - room), high + room
-
-    def _kept(self) -> IntArray:
-        kept = [thinned(line.values, MOST_POINTS // len(self.lines)) for line in self.lines]
-        return np.unique(np.concatenate(kept))
-
-    def _x(self, value: float) -> float:
-        span = float(self.x[-1] - self.x[0]) or 1.0
-        return SIDE * (float(value) - float(self.x[0])) / span
-
-    def _y(self, value: float) -> float:
-        low, high = self._range()
-        return SIDE * (high - float(value)) / (high - low)
-
-    def _x_ticks(self) -> list[float]:
-        first, last = float(self.x[0]), float(self.x[-1])
-        between = [t for t in nice_ticks(first, last, 4) if first < t < last]
-        # One that stands too near the end would be written into it.
-        return [first, *(t for t in between if 0.12 < self._x(t) / SIDE < 0.8), last]
-
-    def _path(self, line: Line) -> Markup:
-        kept = self._kept()
-        points = " ".join(
-            f"{self._x(x):.1f},{self._y(y):.1f}"
-            for x, y in zip(self.x[kept], line.values[kept], strict=True)
-            if np.isfinite(y)
-        )
-        return tag("polyline", points=points, class_=f"line {line.style}")
-
-    def _ticks(self) -> list[Markup]:
-        # Beyond so many they would be a block of one colour.
-        shown = self.ticks[thinned_places(len(self.ticks), 200)]
-        return [
-            tag(
-                "line", x1=f"{self._x(x):.1f}", x2=f"{self._x(x):.1f}", y1="960", y2="1000",
-                class_="tick",
-            )
-            for x in shown
-        ]  # fmt: skip
-
-    def _upright(self, x: float, style: str) -> Markup:
-        place = f"{self._x(x):.1f}"
-        return tag("line", x1=place, x2=place, y1="0", y2="1000", class_=style)
-
-    def _level(self) -> Markup | None:
-        if self.level is None:
-            return None
-        place = f"{self._y(self.level[1]):.1f}"
-        return tag("line", x1="0", x2="1000", y1=place, y2=place, class_="level")
-
-    def _legend(self) -> Markup:
-        entries = [(line.name, line.style) for line in self.lines]
-        if self.level is not None:
-            entries.append((self.level[0], "level"))
-        if self.best is not None:
-            entries.append((self.best[0], "best"))
-        entries += [(name, "mark") for name in dict.fromkeys(name for name, _ in self.marks)]
-        if len(self.ticks):
-            entries.append(("models renewed", "tick"))
-        return tag(
-            "ul",
-            *(
-                tag("li", tag("i", class_=style, aria_hidden="true"), name)
-                for name, style in entries
-            ),
-            class_="legend",
-        )
+    return charts
 
 
-def _short(value: float) -> float | None:
-    return float(f"{value:.5g}") if np.isfinite(value) else None
-
-
-def _grid_line(y: float) -> Markup:
-    return tag("line", x1="0", x2="1000", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
-
-
-def thinned(values: FloatArray, most: int) -> IntArray:
-    """Places of at most about so many values that keep every peak and every dip.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> thinned(np.array([0.0, 9.0, 1.0, 2.0, -9.0, 3.0, 4.0, 5.0]), 4).tolist()
-    [0, 1, 4, 7]
-    """
-    n = len(values)
-    if n <= most:
-        return np.arange(n)
-    ends = np.linspace(0, n, max(most // 2, 1) + 1).astype(int)
-    kept = {0, n - 1}
-    for begin, end in pairwise(ends.tolist()):
-        part = values[begin:end]
-        kept |= {begin + int(np.argmin(part)), begin + int(np.argmax(part))}
-    return np.array(sorted(kept))
-
-
-def thinned_places(n: int, most: int) -> IntArray:
-    """At most so many places, evenly spread over n."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int)) if n else np.arange(0)
-
-
-def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers within a range, some five of them.
-
-    Examples
-    --------
-    >>> nice_ticks(0.0, 1.0), nice_ticks(3.0, 47.0)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [10.0, 20.0, 30.0, 40.0])
-    """
-    if not high > low:
-        return [low]
-    rough = (high - low) / about
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(power * s for s in (1.0, 2.0, 5.0, 10.0) if power * s >= 0.99 * rough)
-    first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
-    return [float(f"{k * step:.10g}") for k in range(first, last + 1)]
-
-
-def histogram(
-    title: str, summary: str, sizes: IntArray, x_name: str, most_bars: int = 24
-) -> Markup:
-    """How often each size occurs, as upright bars."""
+def members_chart(model: SubspaceEnsemble) -> Chart:
+    """A histogram of the number of features per member."""
+    sizes = np.array([len(features) for features in model.estimators_features_])
     low, high = int(sizes.min()), int(sizes.max())
-    width = -(-(high - low + 1) // most_bars)
-    counts = np.bincount((sizes - low) // width)
-    bars = []
-    for place, count in enumerate(counts.tolist()):
-        first = low + place * width
-        label = f"{first:,}" if width == 1 else f"{first:,} to {min(first + width - 1, high):,}"
-        height = f"height:{count / counts.max():.1%}"
-        bars.append(
-            tag(
-                "div",
-                tag("i", style=height),
-                class_="column",
-                title=f"{x_name} {label}: {count:,}",
-            )
-        )
-    ends = [f"{low:,}", f"{high:,}"] if high > low else [f"{low:,}"]
-    return tag(
-        "figure",
-        tag("figcaption", tag("strong", title)),
-        tag(
-            "div",
-            tag("div", *bars, class_="columns", role="img", aria_label=summary),
-            tag("div", *(tag("span", end) for end in ends), class_="ends", aria_hidden="true"),
-            # Few bars are not drawn out to the width of the page.
-            style=f"max-width:{3.2 * len(counts):.1f}rem",
-        ),
-        class_="chart histogram",
+    summary = (
+        f"{counted(len(sizes), 'member')} see {number(float(sizes.mean()))} features on average, "
+        f"from {low:,} to {high:,}."
     )
+    width = -(-(high - low + 1) // MAX_BARS)
+    counts = np.bincount((sizes - low) // width)
+    first = low + width * np.arange(len(counts))
+    middle, last = first + (width - 1) / 2.0, np.minimum(first + width - 1, high)
+    names = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in zip(first, last, strict=True)]
+
+    def draw(ax: Any) -> None:
+        ax.bar(middle, counts, width=0.9 * width, color=COLORS[0])
+        ax.locator_params(integer=True)
+        ax.set_xlabel("features")
+        ax.spines[["top", "right"]].set_visible(False)
+
+    data = {"xName": "Features", "x": middle.tolist(), "lines": {"members": rounded(counts)}}
+    title = "Number of features per member"
+    return _chart("members", title, summary, draw, xLabels=names, **data)
+
+
+def _chart(key: str, title: str, summary: str, draw: Callable[[Any], None], **data: Any) -> Chart:
+    with context(["default", {**_STYLE, "svg.hashsalt": key}]):
+        figure = Figure(figsize=SIZE, layout="constrained")
+        ax = figure.subplots()
+        draw(ax)
+        written = StringIO()
+        figure.savefig(written, format="svg", transparent=True)
+    drawing = _themed(written.getvalue(), summary)
+    # What the horizontal axis shows, and where it is, as shares of the width.
+    data |= {"xRange": ax.get_xlim(), "area": [ax.get_position().x0, ax.get_position().x1]}
+    return Chart(fill("chart.html", key=key, title=title, drawing=drawing), summary, data)
+
+
+def _themed(svg: str, summary: str) -> Markup:
+    """A drawing of matplotlib as an element of the page, without what the page does not need."""
+    found = re.search(r'<svg[^>]*viewBox="([^"]*)"[^>]*>(.*)</svg>', svg, flags=re.DOTALL)
+    assert found is not None
+    box, inside = found.groups()
+    inside = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", inside, flags=re.DOTALL)
+    # Names of groups, which are the same in each drawing; those that are referred to are hashes.
+    inside = re.sub(r' id="[\w.]+_\d+"', "", inside)
+    for color, variable in VARIABLES.items():
+        inside = inside.replace(color.lower(), f"var(--{variable})")
+    return tag("svg", Markup(inside), viewBox=box, role="img", aria_label=summary)

@@ -1,19 +1,21 @@
-"""HTML in which every string is text until it has been made markup here.
+"""HTML in which every string is text unless it was made markup here.
 
-:func:`tag` escapes its strings, whatever they hold: a column that is called ``<script>`` is shown,
-and never run. Only :class:`Markup`, which :func:`tag` gives back, goes through as it is.
+:func:`tag` and :func:`fill` escape strings: a column named ``<script>`` is shown and never run.
+Only :class:`Markup`, which both return, passes through unchanged.
 """
 
 import json
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from html import escape
+from importlib import resources
+from string import Template
 from typing import Any
 
-# They have no content, and so no end tag.
-_VOID = frozenset({"br", "hr", "input", "link", "meta"})
-# Characters that HTML does not allow at all, or that reverse the direction of what follows.
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# Characters that change the direction of the text that follows.
+_DIRECTIONS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
 class Markup(str):
@@ -31,12 +33,12 @@ def tag(name: str, /, *content: Content, **attributes: Any) -> Markup:
     Parameters
     ----------
     name : str
-        Of the element.
+        Name of the element, one that has an end tag.
     *content : str, Markup or None
-        What is in it: strings are escaped, None is nothing.
+        Content of the element: strings are escaped, None is left out.
     **attributes : Any
-        Its attributes; ``class_`` is ``class``, other underscores are hyphens. True gives an
-        attribute without a value; None and False leave it out.
+        Attributes; ``class_`` is ``class``, other underscores are hyphens. True gives an attribute
+        without a value; None and False leave it out.
 
     Returns
     -------
@@ -48,23 +50,33 @@ def tag(name: str, /, *content: Content, **attributes: Any) -> Markup:
     '<td class="name" colspan="2" hidden>a &lt; b</td>'
     """
     written = "".join(_attribute(key, value) for key, value in attributes.items())
-    if name in _VOID:
-        return Markup(f"<{name}{written}>")
     return Markup(f"<{name}{written}>{join(content)}</{name}>")
 
 
+def fill(template: str, **parts: Content) -> Markup:
+    """A template of this package with its placeholders filled: strings are escaped."""
+    texts = {key: join([part]) for key, part in parts.items()}
+    return Markup(Template(asset(template)).substitute(texts))
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file of this package."""
+    return resources.files("randsub.report").joinpath(name).read_text(encoding="utf-8")
+
+
 def join(content: Iterable[Content], separator: str = "") -> Markup:
-    """Pieces one after the other: strings are escaped, None is nothing."""
+    """Pieces one after the other: strings are escaped, None is left out."""
     return Markup(escape(separator).join(text(piece) for piece in content if piece is not None))
 
 
 def text(piece: str) -> Markup:
-    """A string as text of the page; markup as it is."""
+    """A string as text of the page; markup is returned unchanged."""
     return piece if isinstance(piece, Markup) else Markup(escape(visible(piece)))
 
 
 def visible(name: str) -> str:
-    r"""A string without characters that a page cannot hold or that disturb their neighbours.
+    r"""A string without characters that are invalid in a page or disturb their neighbours.
 
     Control characters, lone surrogates and marks that change the direction of writing become the
     replacement character; line breaks and tabs become spaces.
@@ -85,9 +97,6 @@ def _visible(character: str) -> str:
     return _REPLACEMENT if category in ("Cc", "Cs") or is_mark else character
 
 
-_DIRECTIONS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
-
-
 def _attribute(key: str, value: Any) -> str:
     if value is None or value is False:
         return ""
@@ -95,9 +104,9 @@ def _attribute(key: str, value: Any) -> str:
     return f" {name}" if value is True else f' {name}="{text(str(value))}"'
 
 
-def data_block(identifier: str, data: Any) -> Markup:
-    """Data for the page's script, as JSON that cannot end the element it stands in."""
+def json_text(data: Any) -> Markup:
+    """Data for the script of the page, as JSON that cannot end the element around it."""
     written = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         written = written.replace(character, f"\\u{ord(character):04x}")
-    return Markup(f'<script type="application/json" id="{escape(identifier)}">{written}</script>')
+    return Markup(written)

@@ -141,7 +141,8 @@
   // -- charts: the values under the pointer, or under the arrow keys ---------------------------------
 
   document.querySelectorAll("[data-chart]").forEach((chart) => {
-    const { x, lines, xRange, xName } = data.charts[chart.dataset.chart];
+    const { x, xLabels, lines, xRange, xName, area: [left, right] } = data.charts[chart.dataset.chart];
+    const perUnit = (right - left) / (xRange[1] - xRange[0]);
     const area = chart.querySelector(".area");
     const cursor = chart.querySelector(".cursor");
     const readout = chart.querySelector(".readout");
@@ -156,17 +157,21 @@
       }
       return wanted - x[low] <= x[high] - wanted ? low : high;
     };
+    const written = (value) => {
+      if (value === null) return "none";
+      return Number.isInteger(value) ? value.toLocaleString("en") : value.toPrecision(4);
+    };
     const read = () => {
       cursor.hidden = false;
-      cursor.style.left = `${100 * (x[place] - xRange[0]) / (xRange[1] - xRange[0] || 1)}%`;
-      const spoken = lines.map((line) => `${line.name} ${line.values[place]?.toPrecision(4) ?? "none"}`);
-      readout.textContent = `${xName} ${x[place].toLocaleString("en")}: ${spoken.join(", ")}`;
+      cursor.style.left = `${100 * (left + (x[place] - xRange[0]) * perUnit)}%`;
+      const spoken = Object.entries(lines).map(([name, values]) => `${name} ${written(values[place])}`);
+      readout.textContent = `${xName} ${xLabels?.[place] ?? x[place].toLocaleString("en")}: ${spoken.join(", ")}`;
     };
     const leave = () => { cursor.hidden = true; readout.textContent = ""; };
 
     area.addEventListener("pointermove", (event) => {
       const box = area.getBoundingClientRect();
-      place = nearest(xRange[0] + (event.clientX - box.left) / box.width * (xRange[1] - xRange[0]));
+      place = nearest(xRange[0] + ((event.clientX - box.left) / box.width - left) / perUnit);
       read();
     });
     area.addEventListener("pointerleave", leave);

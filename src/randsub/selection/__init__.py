@@ -1,12 +1,12 @@
-"""Which features to keep, how sure one can be of them, and how many are kept in error.
+"""Feature selection: how stable the importances are, and which features to keep.
 
-* :func:`stability` trains a model again and again on subsamples, and tells how much its importances
-  and its choice of features depend on the samples and on the seed.
-* :class:`ShadowSelector` lets permuted copies of the columns compete with the real ones, and keeps
-  features with a bound on the share of false ones among them.
+* :func:`stability` fits a model on many subsamples and measures how much its importances and its
+  selection of features vary with the samples and the seed.
+* :class:`ShadowSelector` compares the columns with permuted copies of them and selects features
+  with a bound on the false discovery rate.
 """
 
-from randsub.selection.selector import ShadowSelector
-from randsub.selection.stable import Stability, stability
+from randsub.selection.shadow_selector import ShadowSelector
+from randsub.selection.stability_selection import Stability, stability
 
 __all__ = ["ShadowSelector", "Stability", "stability"]

@@ -1,9 +1,9 @@
-"""Copies of the columns that keep everything but their bond with y.
+"""Permuted copies of the columns, which are independent of y.
 
-A shadow is a column with its rows in another order. All columns of a copy share one order: the
-shadows are then correlated among themselves as the real columns are, and columns that mean
-something only together (indicators of one category, lags) stay together. Only the bond with y, and
-with the real columns, is cut.
+A shadow is a column with its rows permuted. All columns of a copy share one permutation, so the
+shadows have the same correlations among themselves as the real columns, and columns that belong
+together (indicators of one category, lags) stay together. Only the dependence on y, and on the
+real columns, is removed.
 """
 
 import sys
@@ -16,25 +16,24 @@ from sklearn.base import clone
 
 from randsub._tables import frame_kind, n_rows, take_rows
 from randsub._typing import IntArray, Table
-from randsub.ensemble.categories import choose_categorical
-from randsub.ensemble.groups import resolve_groups
+from randsub.estimators.categories import choose_categorical
+from randsub.estimators.groups import resolve_groups
 from randsub.penalties import Penalty
 
 
 def with_shadows(X: Table, n_shadows: int, rng: np.random.RandomState) -> Table:
-    """X with n_shadows shuffled copies of its columns to the right of it.
+    """X with ``n_shadows`` permuted copies of its columns appended.
 
     Parameters
     ----------
-    X : table of shape (n, M)
-        It stays the kind of table that it is.
+    X : array, sparse matrix or frame of shape (n, M)
     n_shadows : int
         Number of copies.
     rng : RandomState
 
     Returns
     -------
-    enlarged : table of shape (n, M (1 + n_shadows))
+    enlarged : same type as X, of shape (n, M (1 + n_shadows))
         Copy c of column j is column ``c M + j``; c = 0 is the column itself.
     """
     orders = [rng.permutation(n_rows(X)) for _ in range(n_shadows)]
@@ -59,7 +58,7 @@ def with_shadows(X: Table, n_shadows: int, rng: np.random.RandomState) -> Table:
 
 
 def _names(columns: Sequence[Any], n_shadows: int) -> list[Any]:
-    """Names for all columns: strings where all of them are, else numbers."""
+    """Unique names for all columns: strings if all names are strings, else numbers."""
     if not all(isinstance(name, str) for name in columns):
         return list(range(len(columns) * (1 + n_shadows)))
     mark = "shadow"
@@ -79,13 +78,13 @@ def column_groups(estimator: Any, n_columns: int, names: Sequence[str]) -> IntAr
 def enlarged(
     estimator: Any, X: Table, groups: IntArray, names: Sequence[str], n_shadows: int
 ) -> Any:
-    """A clone whose parameters about columns are about the columns of X and their shadows.
+    """A clone whose parameters about columns cover the columns of X and their shadows.
 
     Parameters
     ----------
     estimator : estimator
     X : table of shape (n, M)
-        Without shadows.
+        The table without shadows.
     groups : int ndarray of shape (M,)
         Group of each column.
     names : sequence of str
@@ -108,25 +107,19 @@ def enlarged(
                 "or groups of columns."
             )
         changed["alpha_init"] = np.tile(own["alpha_init"], 1 + n_shadows)
-    _check_parts(own, n_groups * (1 + n_shadows))
-    return clone(estimator).set_params(**changed)
-
-
-def _check_parts(own: dict[str, Any], n_parameters: int) -> None:
-    """Refuse parts that are made for so many columns, before anything is trained."""
     if not isinstance(own.get("distribution", "auto"), str):
         raise ValueError(
             f"distribution={own['distribution']!r} is made for the columns of X and cannot take "
             "shadows; use distribution='auto', with feature_groups for columns that are drawn "
             "together."
         )
-    penalty = own.get("penalty")
-    if isinstance(penalty, Penalty):
-        _check_penalty(penalty, n_parameters)
+    if isinstance(own.get("penalty"), Penalty):
+        _check_penalty(own["penalty"], n_groups * (1 + n_shadows))
+    return clone(estimator).set_params(**changed)
 
 
 def _check_penalty(penalty: Penalty, n_parameters: int) -> None:
-    """A penalty must treat columns and shadows alike, or shadows say nothing about columns."""
+    """Raise unless the penalty treats columns and shadows alike."""
     reason = "it tells columns apart"
     try:
         penalty.check(n_parameters)
@@ -137,6 +130,6 @@ def _check_penalty(penalty: Penalty, n_parameters: int) -> None:
     if not alike:
         raise ValueError(
             f"penalty={penalty!r} cannot take shadows, with which there are {n_parameters} columns "
-            f"or groups: {reason}. Use one that treats all columns alike, such as ExpectedSize, or "
-            "None."
+            f"or groups: {reason}. Use a penalty that treats all columns alike, such as "
+            "ExpectedSize, or None."
         )

@@ -1,14 +1,14 @@
 """Tables in files: csv, tsv, parquet, feather and npz.
 
-* :mod:`~randsub.cli.tables.kinds`: whether a file is what its name says;
-* :mod:`~randsub.cli.tables.reading`: `read_table`, which gives a frame with a name for each column;
-* :mod:`~randsub.cli.tables.delimited`, :mod:`~randsub.cli.tables.archive`: text, and .npz;
-* :mod:`~randsub.cli.tables.columns`: whether columns can be learned from;
-* :mod:`~randsub.cli.tables.writing`: `write_table`.
+* :mod:`~randsub.cli.tables.table_reader`, :mod:`~randsub.cli.tables.table_writer`: `read_table`
+  and `write_table`;
+* :mod:`~randsub.cli.tables.file_formats`: whether a file is what its name says;
+* :mod:`~randsub.cli.tables.delimited_text`, :mod:`~randsub.cli.tables.npz_table`: csv and tsv; npz;
+* :mod:`~randsub.cli.tables.column_checks`: whether a model can be trained on the columns.
 """
 
-from randsub.cli.tables.kinds import TableError
-from randsub.cli.tables.reading import TARGET, read_table
-from randsub.cli.tables.writing import check_table_file, write_table
+from randsub.cli.tables.file_formats import TableError
+from randsub.cli.tables.table_reader import read_table
+from randsub.cli.tables.table_writer import check_table_file, write_table
 
-__all__ = ["TARGET", "TableError", "check_table_file", "read_table", "write_table"]
+__all__ = ["TableError", "check_table_file", "read_table", "write_table"]

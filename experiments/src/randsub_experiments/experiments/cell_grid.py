@@ -1,0 +1,60 @@
+"""The cells of one dataset: every requested method with every base model and setting."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from randsub_experiments.cells import Cell
+from randsub_experiments.experiments.base import Options
+from randsub_experiments.prs_settings import SETTINGS, prs_parameters
+
+N_ESTIMATORS: Final = 100
+WITHOUT_BASE: Final = ("rf", "gbdt")
+
+
+def method_cells(
+    experiment: str,
+    problem: str,
+    replicate: int,
+    options: Options,
+    conditions: Mapping[str, Any],
+    *,
+    data: str | None = None,
+    penalties: tuple[float, ...] = (),
+) -> Iterator[Cell]:
+    """Cells for each method, base model and setting of the options.
+
+    ``data`` is a fingerprint of the dataset, unless it is generated; ``penalties`` are the
+    coefficients of the expected size among which PRS chooses on validation data.
+    """
+    for method in options.methods:
+        bases = ("",) if method in WITHOUT_BASE else options.bases
+        settings = options.settings if method == "prs" else ("",)
+        for base in bases:
+            for setting in settings:
+                params = _parameters(method, setting, options)
+                if method == "prs" and penalties:
+                    params["penalties"] = list(penalties)
+                if data is not None:
+                    params["data"] = data
+                yield Cell(
+                    experiment, problem, replicate, method, base, setting, conditions, params
+                )
+
+
+def _parameters(method: str, setting: str, options: Options) -> dict[str, Any]:
+    if method == "single":
+        return {}
+    if method == "prs":
+        return prs_parameters(SETTINGS[setting], options.epochs)
+    if method == "rase":
+        return rase_parameters(options)
+    return {"n_estimators": N_ESTIMATORS}
+
+
+def rase_parameters(options: Options) -> dict[str, Any]:
+    """Parameters of RaSE under the options."""
+    return {
+        "n_estimators": N_ESTIMATORS,
+        "n_candidates": options.rase_candidates,
+        "max_iter": options.rase_iterations,
+    }

@@ -1,0 +1,92 @@
+"""The private names of scikit-learn that we use: all imports of them are in this file.
+
+Tried with scikit-learn 1.8 and 1.9. ``tests/test_private_names.py`` looks for each of them, and
+says which one the installed release lacks.
+
+* ``_fit_context``, the constraints and ``validate_params``: parameters are checked as scikit-learn
+  checks its own, with its wording. Public estimators of other libraries do the same.
+* ``_raise_for_params``, ``_routing_enabled``: metadata routing in ``fit``.
+* ``_check_y``, ``_check_sample_weight``, ``_check_method_params``: targets, weights and metadata.
+* ``_get_feature_importances``: what ``SelectFromModel`` does with ``importance_getter``.
+* ``_validate_params``: whether an estimator accepts its parameters; estimators and the solver
+  inherit it, and call it on themselves and on base models.
+* ``_skl_callbacks``, ``_callback_fit_ctx`` and ``_init_callback_context``: attributes of the
+  ``CallbackSupportMixin`` of 1.9, which :mod:`randsub.callbacks.support` inherits or stands in for.
+* ``_gamma`` of support vector machines, ``_fit_X`` and ``_y`` of nearest neighbours: what a fitted
+  model predicts with, which has no public name.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import (
+    HasMethods,
+    InvalidParameterError,
+    Options,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params,
+)
+from sklearn.utils._param_validation import Interval as _Interval
+from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.validation import _check_method_params as check_method_params
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_y as check_y
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "InvalidParameterError",
+    "Options",
+    "RealNotInt",
+    "StrOptions",
+    "check_method_params",
+    "check_sample_weight",
+    "check_y",
+    "fit_context",
+    "gamma_of",
+    "get_feature_importances",
+    "has_valid_params",
+    "neighbors_of",
+    "raise_for_params",
+    "routing_enabled",
+    "validate_parameter_constraints",
+    "validate_params",
+]
+
+
+class Interval(_Interval):
+    """A range of numbers, to which True does not belong: Python takes it for 1."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether the value is one of them."""
+        return not isinstance(val, bool | np.bool_) and bool(super().is_satisfied_by(val))
+
+
+def get_feature_importances(*arguments: Any, **options: Any) -> Any:
+    """``sklearn.feature_selection._base._get_feature_importances``, which takes time to import."""
+    from sklearn.feature_selection._base import _get_feature_importances
+
+    return _get_feature_importances(*arguments, **options)
+
+
+def has_valid_params(estimator: Any) -> bool:
+    """Whether scikit-learn accepts the parameters of an estimator."""
+    try:
+        estimator._validate_params()
+    except InvalidParameterError:
+        return False
+    return True
+
+
+def gamma_of(machine: Any) -> float:
+    """The factor of squared distances in the kernel of a fitted support vector machine."""
+    return float(machine._gamma)
+
+
+def neighbors_of(model: Any) -> tuple[Any, Any]:
+    """Rows, and targets or class numbers, among which a fitted model looks for neighbours."""
+    return model._fit_X, model._y

@@ -1,0 +1,177 @@
+"""The state of training as a tree of plain values and arrays, and back.
+
+What follows from the problem is not written: targets, weights and types. Everything that is read
+is checked against the problem, so that a forged file leads to an error and not to an array that is
+read beyond its end.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from randsub._typing import FloatArray, IntArray
+from randsub.distributions import INDEX_TYPE
+from randsub.solver.problem import Problem, Settings
+from randsub.solver.rounds import Batch, Proposal, Round
+from randsub.solver.state import EpochRecord, TrainingState
+
+_NUMBERS = ("epoch", "mark_epoch", "n_models_trained", "n_revived")
+_BIT_GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
+
+
+def frozen(state: TrainingState) -> dict[str, Any]:
+    """A tree from which :func:`thawed` makes the same state, bit for bit."""
+    return {
+        **vars(state),
+        "optimizer": list(state.optimizer),
+        "rounds": [[_frozen_round(round_) for round_ in of_task] for of_task in state.rounds],
+        "generators": list(state.generators),
+        "history": frozen_history(state.history),
+    }
+
+
+def frozen_history(history: tuple[EpochRecord, ...]) -> dict[str, Any]:
+    """The history, one array per column."""
+    columns = zip(*history, strict=True) if history else [()] * len(EpochRecord._fields)
+    return {
+        name: np.array(column, dtype=EpochRecord.__annotations__[name])
+        for name, column in zip(EpochRecord._fields, columns, strict=True)
+    }
+
+
+def _frozen_round(round_: Round) -> dict[str, Any]:
+    return {
+        **vars(round_.batch),
+        **vars(round_.proposal),
+        "indices": round_.masks.indices,
+        "indptr": round_.masks.indptr,
+        "log_q": round_.log_q,
+        "predictions": round_.predictions,
+        "validation": round_.validation,
+    }
+
+
+def thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> TrainingState:
+    """The state that was frozen; raises a ValueError if it does not belong to this problem."""
+    try:
+        return _thawed(tree, problem, settings)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def thawed_history(tree: Mapping[str, Any]) -> tuple[EpochRecord, ...]:
+    """The records of the epochs."""
+    columns = [tree[name].tolist() for name in EpochRecord._fields]
+    return tuple(EpochRecord(*row) for row in zip(*columns, strict=True))
+
+
+def _thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> TrainingState:
+    n_tasks = len(problem.targets)
+    shape = (n_tasks, problem.distribution.n_parameters)
+    n_verdicts = n_tasks if problem.penalty is None else 1
+    arrays = {
+        "theta": (shape, "f"),
+        "due": ((n_tasks,), "i"),
+        "barred": (shape, "b"),
+        "best_theta": (shape, "f"),
+        "best_objectives": ((n_verdicts,), "f"),
+        "best_epochs": ((n_verdicts,), "i"),
+    }
+    checked: dict[str, Any] = {
+        **{name: _array(tree, name, *wanted) for name, wanted in arrays.items()},
+        **{name: int(tree[name]) for name in _NUMBERS},
+    }
+    history = thawed_history(tree["history"])
+    rounds = tuple(
+        _task_rounds(entries, problem, settings, task)
+        for task, entries in zip(range(n_tasks), tree["rounds"], strict=True)
+    )
+    generators = tuple(_generator(entry) for entry in tree["generators"])
+    if len(history) != checked["epoch"] or len(generators) != n_tasks:
+        raise ValueError(f"{len(history)} epochs and {len(generators)} generators")
+    return TrainingState(
+        **checked,
+        optimizer=_memory(tree["optimizer"], problem, checked["theta"]),
+        rounds=rounds,
+        generators=generators,
+        history=history,
+        mark_objective=float(tree["mark_objective"]),
+        stopped=None if tree["stopped"] is None else str(tree["stopped"]),
+    )
+
+
+def _memory(entries: list[Any], problem: Problem, theta: FloatArray) -> Any:
+    """The optimiser's memory, in the type that it has at the start."""
+    template = problem.optimizer.init(theta)
+    if [entry.shape for entry in entries] != [np.shape(t) for t in template]:
+        raise ValueError("the memory of another optimiser")
+    return type(template)(*entries)
+
+
+def _generator(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    if entry["bit_generator"] not in _BIT_GENERATORS:
+        raise ValueError(f"an unknown generator, {entry['bit_generator']!r}")
+    # Assigning the state is what checks it.
+    bit_generator = getattr(np.random, entry["bit_generator"])()
+    bit_generator.state = entry
+    return dict(entry)
+
+
+def _task_rounds(
+    entries: list[Any], problem: Problem, settings: Settings, task: int
+) -> tuple[Round, ...]:
+    if len(entries) != settings.n_batches:
+        raise ValueError(f"{len(entries)} batches instead of {settings.n_batches}")
+    return tuple(_round(entry, problem, settings, task) for entry in entries)
+
+
+def _round(entry: Mapping[str, Any], problem: Problem, settings: Settings, task: int) -> Round:
+    target, n_masks, window = problem.targets[task], settings.n_masks, settings.n_generations
+    n_rows, n_outputs = target.encoded.shape
+    n_parameters = problem.distribution.n_parameters
+    query_rows = _indices(entry, "query_rows", n_rows)
+    masks = _masks(entry, n_masks, n_parameters)
+    held = np.bincount(masks.indices, minlength=n_parameters)
+    return Round(
+        batch=Batch(_indices(entry, "train_rows", n_rows), query_rows),
+        proposal=Proposal(
+            _array(entry, "thetas", (window, n_parameters), "f"),
+            _indices(entry, "generations", window, n_masks),
+        ),
+        masks=masks,
+        log_q=_array(entry, "log_q", (n_masks,), "f"),
+        predictions=_array(entry, "predictions", (n_masks, len(query_rows), n_outputs), "f"),
+        validation=_array(entry, "validation", (n_masks, len(problem.val_rows), n_outputs), "f"),
+        targets=target.encoded[query_rows],
+        sample_weight=problem.sample_weight[query_rows],
+        absent=np.flatnonzero(held == 0),
+        present=np.flatnonzero(held == n_masks),
+    )
+
+
+def _masks(entry: Mapping[str, Any], n_masks: int, n_parameters: int) -> csr_array:
+    indices = _indices(entry, "indices", n_parameters)
+    indptr = _indices(entry, "indptr", len(indices) + 1, n_masks + 1)
+    is_whole = indptr[0] == 0 and indptr[-1] == len(indices) and (np.diff(indptr) >= 0).all()
+    if not is_whole or not indices.dtype == INDEX_TYPE == indptr.dtype:
+        raise ValueError("masks with invalid indices")
+    masks = csr_array((n_masks, n_parameters))
+    masks.indices, masks.indptr, masks.data = indices, indptr, np.ones(len(indices))
+    return masks
+
+
+def _array(entry: Mapping[str, Any], name: str, shape: tuple[int, ...], kind: str) -> Any:
+    value = entry[name]
+    if value.shape != shape or value.dtype.kind != kind:
+        raise ValueError(f"{name} of shape {value.shape} and type {value.dtype}, not {shape}")
+    return value
+
+
+def _indices(entry: Mapping[str, Any], name: str, stop: int, length: int | None = None) -> IntArray:
+    """Indices below ``stop``, of any length unless one is given."""
+    value = _array(entry, name, (len(entry[name]) if length is None else length,), "i")
+    if ((value < 0) | (value >= stop)).any():
+        raise ValueError(f"{name} that are not between 0 and {stop}")
+    return value

@@ -1,0 +1,72 @@
+"""Base models by the names that are used on the command line."""
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+Task = Literal["regression", "classification"]
+
+# Module, regressor and classifier.
+BASE_MODELS: Final[Mapping[str, tuple[str, str | None, str]]] = {
+    "tree": ("sklearn.tree", "DecisionTreeRegressor", "DecisionTreeClassifier"),
+    "knn": ("sklearn.neighbors", "KNeighborsRegressor", "KNeighborsClassifier"),
+    "svm": ("sklearn.svm", "SVR", "SVC"),
+    "ridge": ("sklearn.linear_model", "Ridge", "RidgeClassifier"),
+    "linear": ("sklearn.linear_model", "LinearRegression", "LogisticRegression"),
+    "nb": ("sklearn.naive_bayes", None, "GaussianNB"),
+    "lda": ("sklearn.discriminant_analysis", None, "LinearDiscriminantAnalysis"),
+}
+
+
+def make_base_model(name: str, params: Sequence[tuple[str, Any]], task: Task) -> Any:
+    """The base model of ``--base`` and ``--base-param``.
+
+    Parameters
+    ----------
+    name : str
+        One of `BASE_MODELS`, or ``module:Class``.
+    params : sequence of (str, value)
+    task : {"regression", "classification"}
+    """
+    if ":" in name:
+        module, _, cls = name.partition(":")
+    elif name in BASE_MODELS:
+        module, regressor, classifier = BASE_MODELS[name]
+        cls = (regressor or "") if task == "regression" else classifier
+    else:
+        near = difflib.get_close_matches(name, BASE_MODELS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(
+            f"There is no base model {name!r}; use {', '.join(BASE_MODELS)}, or module:Class.{hint}"
+        )
+    if not cls:
+        others = [other for other, (_, regressor, _) in BASE_MODELS.items() if regressor]
+        raise ValueError(
+            f"The base model {name} is for classification only; use {', '.join(others)}, or "
+            "module:Class."
+        )
+    try:
+        model = _imported(module, cls)(**dict(params))
+    except TypeError as error:
+        raise ValueError(f"--base-param does not fit --base {name}: {error}.") from error
+    if not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise ValueError(
+            f"--base {name} gives a {type(model).__name__}, which has no fit and predict."
+        )
+    return model
+
+
+def _imported(module: str, cls: str) -> Any:
+    # As with python -m, classes of modules in the working directory are found.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), cls)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"--base {module}:{cls} cannot be imported: {error}.") from error
+    if not callable(found):
+        raise ValueError(f"--base {module}:{cls} is a {type(found).__name__}, not a class.")
+    return found

@@ -1,0 +1,188 @@
+"""``randsub fit``: train a model on a table, and write it to a folder."""
+
+import argparse
+import shlex
+import warnings
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils import get_tags
+
+from randsub import PRSClassifier, PRSRegressor
+from randsub.callbacks import Checkpoint, TimeLimit
+from randsub.cli.base_models import make_base_model
+from randsub.cli.console import Console, printable
+from randsub.cli.fitted_model import check_model_folder, importances
+from randsub.cli.model_parameters import set_parameters
+from randsub.cli.option_values import make_penalty
+from randsub.cli.output_files import check_file, named_in_errors
+from randsub.cli.stop_signals import StopOnSignal, interruptions_are_errors
+from randsub.cli.tables.column_checks import Task, find_column
+from randsub.cli.tables.column_groups import read_groups
+from randsub.cli.training_progress import TrainingProgress
+from randsub.cli.training_table import (
+    TrainingTable,
+    check_training,
+    read_training,
+    read_validation,
+)
+from randsub.estimators.groups import resolve_groups
+from randsub.exceptions import InterruptedFitWarning
+from randsub.io import DataFacts, ModelFolder
+from randsub.solver import Solver
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model and the samples to train it on."""
+
+    model: Any
+    task: Task
+    samples: TrainingTable
+    validation: TrainingTable | None
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read and check everything, train, and write the folder."""
+    console = Console(args)
+    check_model_folder(args.output, replace=args.force, format=args.format)
+    job = _prepare(args, console)
+    _train(args, job, console)
+    model, samples = job.model, job.samples
+    extra = {
+        "task": job.task,
+        "base": args.base,
+        "categorical": samples.categorical,
+        "weight": args.weight,
+        "validation": None if args.validation is None else str(args.validation.resolve()),
+        "stopped": model.stop_reason_,
+    }
+    with named_in_errors(args.output):
+        ModelFolder.write(
+            args.output,
+            model,
+            data=DataFacts.of(samples.X, samples.y, target=args.target, source=args.data.resolve()),
+            command=["randsub", *args.words],
+            extra=extra,
+            format=args.format,
+            overwrite=args.force,
+        )
+    document = _summary(args, job)
+    top = ", ".join(f"{printable(name)} {alpha:.2f}" for name, alpha in document["top"].items())
+    console.done(
+        f"{args.output}: a model after {model.n_iter_} epochs ({model.stop_reason_}); the best "
+        f"epoch is {model.best_iter_}, with a validation loss of {model.validation_loss_:.4f}. On "
+        f"average, base models see {model.expected_size_:.1f} of {samples.X.shape[1]} features. "
+        f"Most important: {top}.",
+        document,
+    )
+    if model.stop_reason_ == "interrupted":
+        args.after_interruption = f"the model of the best alpha so far is in {args.output}."
+        # The document is already printed.
+        args.json = False
+        raise args.stop_signal or KeyboardInterrupt
+
+
+def _prepare(args: argparse.Namespace, console: Console) -> Job:
+    """Read and check everything."""
+    if args.resume is not None and not args.resume.is_file():
+        raise FileNotFoundError(f"There is no checkpoint {args.resume} to resume from.")
+    if args.checkpoint is not None:
+        check_file(args.checkpoint)
+    unchecked, task, reason = read_training(args)
+    for name in args.categorical:
+        find_column(args.data, unchecked.X, name, "--categorical")
+    base = make_base_model(args.base, args.base_param, task)
+    model = _make_model(args, base, task)
+    takes_missing = get_tags(model).input_tags.allow_nan
+    samples = check_training(args, unchecked, task, takes_missing=takes_missing)
+    _set_groups_and_penalty(args, model, samples)
+    if args.categorical:
+        model.set_params(categorical_features=samples.categorical)
+    validation = read_validation(args, samples, task)
+    console.say(
+        f"{args.data}: {samples.X.shape[0]} rows, {samples.X.shape[1]} features, target "
+        f"{args.target!r}."
+    )
+    hint = "" if args.task else "; override with --task"
+    console.say(f"Task: {task} ({reason}{hint}). Base model: {base!r}.")
+    return Job(model, task, samples, validation)
+
+
+def _make_model(args: argparse.Namespace, base: Any, task: Task) -> Any:
+    cls = PRSClassifier if task == "classification" else PRSRegressor
+    model = cls(base, n_jobs=args.jobs, random_state=args.seed)
+    set_parameters(model, args, Solver())
+    if args.members is not None:
+        model.set_params(n_estimators=args.members)
+    if args.validation_fraction is not None:
+        model.set_params(validation_fraction=args.validation_fraction)
+    return model
+
+
+def _set_groups_and_penalty(args: argparse.Namespace, model: Any, samples: TrainingTable) -> None:
+    n_columns = samples.X.shape[1]
+    groups = read_groups(args.groups, args.separator)
+    if groups is not None:
+        model.set_params(feature_groups=groups)
+        # Penalties act on groups.
+        n_columns = resolve_groups(groups, n_columns, list(samples.X.columns)).max() + 1
+    if args.penalty:
+        model.set_params(penalty=make_penalty(args.penalty, int(n_columns)))
+
+
+def _train(args: argparse.Namespace, job: Job, console: Console) -> None:
+    callbacks: list[Any] = [StopOnSignal(args)]
+    if not console.quiet:
+        callbacks.append(TrainingProgress(time_limit=args.time_limit))
+    if args.time_limit is not None:
+        callbacks.append(TimeLimit(args.time_limit))
+    checkpoint = args.checkpoint or args.resume
+    if checkpoint is not None:
+        callbacks.append(Checkpoint(checkpoint, every=args.checkpoint_every))
+    given: dict[str, Any] = {"sample_weight": job.samples.weight}
+    if job.validation is not None:
+        given |= {
+            "X_val": job.validation.X,
+            "y_val": job.validation.y,
+            "sample_weight_val": job.validation.weight,
+        }
+    if args.resume is not None:
+        given["resume_from"] = args.resume
+    job.model.set_callbacks(*callbacks)
+    try:
+        with nullcontext() if args.keep_best else interruptions_are_errors():
+            if args.keep_best:
+                # The last message says it, with the name of the folder.
+                warnings.simplefilter("ignore", InterruptedFitWarning)
+            job.model.fit(job.samples.X, job.samples.y, **given)
+    except BaseException:
+        if checkpoint is not None and checkpoint.is_file():
+            args.after_interruption = (
+                f"no model was written. To continue from the checkpoint, repeat the command with "
+                f"--resume {shlex.quote(str(checkpoint))}."
+            )
+        raise
+    finally:
+        # Callbacks are not part of the model that is written.
+        job.model.set_callbacks()
+
+
+def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:
+    model, best = job.model, importances(job.model).head(5)
+    return {
+        "output": str(args.output),
+        "task": job.task,
+        "target": args.target,
+        "rows": int(job.samples.X.shape[0]),
+        "features": int(job.samples.X.shape[1]),
+        "base": args.base,
+        "epochs": model.n_iter_,
+        "best_epoch": model.best_iter_,
+        "stopped": model.stop_reason_,
+        "validation_loss": model.validation_loss_,
+        "expected_size": model.expected_size_,
+        "models_trained": model.n_models_trained_,
+        "top": dict(zip(best["feature"], best["importance"], strict=True)),
+    }

@@ -1,0 +1,84 @@
+"""``randsub network``: which genes regulate which others."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from randsub.cli.base_models import make_base_model
+from randsub.cli.console import Console
+from randsub.cli.model_parameters import set_parameters
+from randsub.cli.output_files import check_file, whole_file
+from randsub.cli.stop_signals import interruptions_are_errors
+from randsub.cli.tables import read_table
+from randsub.cli.tables.column_checks import as_numbers, find_column
+from randsub.cli.training_progress import TrainingProgress, is_terminal
+from randsub.network import PRSNetwork
+from randsub.solver import Solver
+
+
+def run(args: argparse.Namespace) -> None:
+    """Train the network, and write its links."""
+    suffix = args.output.suffix.lower()
+    if suffix not in (".csv", ".tsv", ".graphml"):
+        raise ValueError(f"{args.output}: links are written to .csv, .tsv or .graphml files.")
+    check_file(args.output)
+    console = Console(args)
+    base = make_base_model(args.base, args.base_param, "regression")
+    expression = _read_expression(args, args.data)
+    validation = None if args.validation is None else _read_expression(args, args.validation)
+    regulators, targets = _gene_names(args.regulators), _gene_names(args.targets)
+    model = PRSNetwork(base, lam=args.lam, n_jobs=args.jobs, random_state=args.seed)
+    set_parameters(model, args, Solver.for_networks())
+    n_samples, n_genes = expression.shape
+    console.say(
+        f"{args.data}: {n_samples} samples of {n_genes} genes, "
+        f"{n_genes if regulators is None else len(regulators)} candidate regulators."
+    )
+    if not console.quiet and is_terminal(sys.stderr):
+        # The model's own progress bar covers all of its parts.
+        model.set_params(verbose=1)
+    elif not console.quiet:
+        model.set_callbacks(TrainingProgress())
+    with interruptions_are_errors():
+        model.fit(expression, regulators, validation, targets=targets)
+    with whole_file(args.output) as draft:
+        if suffix == ".graphml":
+            model.to_graphml(draft, args.top)
+        else:
+            model.to_csv(draft, args.top, sep="\t" if suffix == ".tsv" else ",")
+    links = model.links(args.top)
+    best = links.iloc[0]
+    console.done(
+        f"{args.output}: {len(links)} links, lam {model.lam_:g}; the first is {best['regulator']} "
+        f"-> {best['target']} ({best['weight']:.3f}).",
+        {
+            "output": str(args.output),
+            "genes": n_genes,
+            "samples": n_samples,
+            "links": len(links),
+            "lam": model.lam_,
+            "models_trained": model.n_models_trained_,
+            "best": links.head(5).to_dict("records"),
+        },
+    )
+
+
+def _read_expression(args: argparse.Namespace, path: Path) -> pd.DataFrame:
+    """A table in which every column is a gene."""
+    frame = read_table(path, args.separator)
+    frame = frame.drop(columns=[find_column(path, frame, name, "--drop") for name in args.drop])
+    return as_numbers(path, frame)
+
+
+def _gene_names(text: str | None) -> list[str] | None:
+    """Names of genes from a file, one per line, or from the text itself."""
+    if text is None:
+        return None
+    path = Path(text)
+    words = path.read_text(encoding="utf-8").splitlines() if path.is_file() else text.split(",")
+    names = [word.strip() for word in words if word.strip()]
+    if not names:
+        raise ValueError(f"{text!r} names no gene; use a file with one name per line, or A,B,C.")
+    return names

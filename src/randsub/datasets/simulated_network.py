@@ -1,0 +1,293 @@
+"""Simulated expression data with a known regulatory network.
+
+Genes are regulators followed by targets. The steps, in order:
+
+1. `_draw_edges`: every gene gets a module, and every regulated gene a few regulators, most of them
+   from its own module. A regulated regulator only has regulators that precede it, so the network
+   has no cycles, and one pass in the order of the genes samples it exactly.
+2. `_draw_responses`: the sign, strength, threshold and steepness of every edge.
+3. `_express`: the pass itself. A gene without regulators is standard normal; a regulated gene is
+   the sum of the responses of its regulators, plus noise.
+
+Expression is on a logarithmic scale, where the Hill function x^n / (k^n + x^n) of a concentration
+x = exp(u) is the logistic function of n (u - log k).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.special import expit
+from sklearn.utils import check_random_state
+
+from randsub._sklearn import Interval
+from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub.datasets.parameters import Seed, validated
+
+# Nodes of the quadrature for mean and variance of a response: four correct digits for the steepest.
+_NODES = 60
+
+
+@dataclass(frozen=True, eq=False)
+class RegulatoryNetwork:
+    """Expression of genes and the network that generated it.
+
+    Attributes
+    ----------
+    expression : ndarray of shape (n_samples, n_genes), float64
+        Log expression; each gene has about mean 0 and variance 1.
+    gene_names : tuple of str, of length n_genes
+        ``"R1"``, ``"R2"``, ... for regulators and ``"T1"``, ``"T2"``, ... for the other genes.
+    regulators : ndarray of shape (n_regulators,), int
+        Columns of the genes that may regulate others.
+    modules : ndarray of shape (n_genes,), int
+        Module of each gene, from 0.
+    edges : ndarray of shape (n_edges, 2), int
+        The links: ``edges[e] = (i, j)`` where gene i regulates gene j, ordered by j.
+    signs : ndarray of shape (n_edges,), int
+        +1 where the link activates, -1 where it represses.
+    """
+
+    expression: FloatArray
+    gene_names: tuple[str, ...]
+    regulators: IntArray
+    modules: IntArray
+    edges: IntArray
+    signs: IntArray
+
+    @cached_property
+    def gold(self) -> BoolArray:
+        """(n_genes, n_genes) bool: ``gold[i, j]`` tells whether gene i regulates gene j.
+
+        Computed at the first access and cached; it takes 400 MB for 20,000 genes.
+        """
+        n_genes = len(self.gene_names)
+        gold = np.zeros((n_genes, n_genes), dtype=np.bool_)
+        gold[self.edges[:, 0], self.edges[:, 1]] = True
+        return gold
+
+    def __repr__(self) -> str:
+        n_samples, n_genes = self.expression.shape
+        return (
+            f"RegulatoryNetwork(n_samples={n_samples}, n_genes={n_genes}, "
+            f"n_regulators={len(self.regulators)}, n_edges={len(self.edges)})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Responses:
+    """Response of each edge: sign * strength * expit(steepness * (u - threshold)), standardized.
+
+    All arrays have shape (n_edges,). `mean` and `variance` are those of the logistic function of a
+    standard normal u.
+    """
+
+    signs: IntArray
+    strength: FloatArray
+    threshold: FloatArray
+    steepness: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+
+def _draw_regulators(
+    inside: IntArray, outside: IntArray, count: int, modularity: float, rng: np.random.RandomState
+) -> IntArray:
+    """Distinct regulators of one gene, each from its own module with probability `modularity`.
+
+    Where one side has too few, the other makes up for it.
+    """
+    n_inside = rng.binomial(count, modularity)
+    n_inside = min(max(n_inside, count - len(outside)), len(inside))
+    chosen = [
+        rng.choice(inside, n_inside, replace=False),
+        rng.choice(outside, count - n_inside, replace=False),
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+def _draw_edges(
+    modules: IntArray,
+    n_regulators: int,
+    regulated: IntArray,
+    counts: tuple[int, int],
+    modularity: float,
+    rng: np.random.RandomState,
+) -> IntArray:
+    """Regulator and gene of each edge, (n_edges, 2), for the genes of `regulated` in this order."""
+    members = [np.flatnonzero(modules[:n_regulators] == m) for m in range(modules.max() + 1)]
+    others = [np.flatnonzero(modules[:n_regulators] != m) for m in range(modules.max() + 1)]
+    fewest, most = counts
+    edges = []
+    for gene in regulated:
+        # Only earlier genes may regulate a regulator; regulators stand before all targets.
+        inside, outside = (
+            candidates[: np.searchsorted(candidates, gene)]
+            for candidates in (members[modules[gene]], others[modules[gene]])
+        )
+        count = min(rng.randint(fewest, most + 1), len(inside) + len(outside))
+        chosen = _draw_regulators(inside, outside, count, modularity, rng)
+        edges.append(np.column_stack([chosen, np.full(count, gene)]))
+    return np.concatenate(edges)
+
+
+def _draw_responses(n_edges: int, repression: float, rng: np.random.RandomState) -> _Responses:
+    signs = np.where(rng.uniform(size=n_edges) < repression, -1, 1)
+    strength = rng.uniform(0.5, 1.0, n_edges)
+    threshold = rng.uniform(-1.0, 1.0, n_edges)
+    steepness = rng.uniform(1.0, 4.0, n_edges)
+    nodes, weights = hermegauss(_NODES)
+    weights = weights / weights.sum()
+    values = expit(steepness[:, None] * (nodes - threshold[:, None]))
+    mean = values @ weights
+    variance = (values - mean[:, None]) ** 2 @ weights
+    return _Responses(signs, strength, threshold, steepness, mean, variance)
+
+
+def _express(
+    innovations: FloatArray, edges: IntArray, responses: _Responses, noise: float
+) -> FloatArray:
+    """Expression (n_samples, n_genes) from one standard normal for each sample and gene."""
+    expression = innovations.copy()
+    weights = responses.signs * responses.strength
+    genes, begins = np.unique(edges[:, 1], return_index=True)
+    ends = np.append(begins[1:], len(edges))
+    for gene, begin, end in zip(genes, begins, ends, strict=True):
+        mine = slice(begin, end)
+        drive = expression[:, edges[mine, 0]] - responses.threshold[mine]
+        active = expit(responses.steepness[mine] * drive) - responses.mean[mine]
+        # Of variance 1 where the regulators are independent standard normals.
+        scale = np.sqrt(np.sum(weights[mine] ** 2 * responses.variance[mine]))
+        signal = np.sum(active * (weights[mine] / scale), axis=1)
+        expression[:, gene] = np.sqrt(1 - noise) * signal + np.sqrt(noise) * innovations[:, gene]
+    return expression
+
+
+def _check_counts(regulators_per_gene: int | tuple[int, int], n_regulators: int) -> tuple[int, int]:
+    """The fewest and the most regulators of a gene."""
+    given = regulators_per_gene
+    counts = (given, given) if isinstance(given, Integral) else tuple(given)  # type: ignore[arg-type]
+    whole = len(counts) == 2 and all(isinstance(count, Integral) for count in counts)
+    if not (whole and 1 <= counts[0] <= counts[1] <= n_regulators):
+        raise ValueError(
+            "regulators_per_gene must be a number of regulators, or the smallest and the largest "
+            f"number, between 1 and n_regulators={n_regulators}; got {regulators_per_gene!r}."
+        )
+    return int(counts[0]), int(counts[1])
+
+
+@validated(
+    {
+        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "n_regulators": [Interval(Integral, 1, None, closed="left")],
+        "n_targets": [Interval(Integral, 1, None, closed="left")],
+        "n_modules": [Interval(Integral, 1, None, closed="left")],
+        "regulators_per_gene": [Integral, tuple, list],
+        "modularity": [Interval(Real, 0, 1, closed="both")],
+        "regulated_fraction": [Interval(Real, 0, 1, closed="both")],
+        "repression": [Interval(Real, 0, 1, closed="both")],
+        "noise": [Interval(Real, 0, 1, closed="both")],
+        "random_state": ["random_state"],
+    }
+)
+def make_network(
+    n_samples: int = 200,
+    n_regulators: int = 100,
+    n_targets: int = 1000,
+    *,
+    n_modules: int = 10,
+    regulators_per_gene: int | tuple[int, int] = (1, 4),
+    modularity: float = 0.9,
+    regulated_fraction: float = 0.0,
+    repression: float = 0.5,
+    noise: float = 0.2,
+    random_state: Seed = None,
+) -> RegulatoryNetwork:
+    """Simulate expression data of a sparse, modular regulatory network.
+
+    Genes are regulators, followed by targets. Every target has a few regulators, most of them from
+    its own module, and responds to each of them along a sigmoid curve::
+
+        u_j = sqrt(1 - noise) * sum_i w_ij (h_ij(u_i) - E h_ij) / s_j + sqrt(noise) * N(0, 1)
+        h_ij(u) = 1 / (1 + exp(-n_ij (u - k_ij)))
+
+    where u is log expression, so that h is the Hill function of expression itself, and s_j scales
+    the sum to variance 1. Regulators without regulators are independent standard normals.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples (cells, conditions), at least 2. The network does not depend on it.
+    n_regulators : int, default=100
+        Number of genes that may regulate others, at least 1.
+    n_targets : int, default=1000
+        Number of further genes, which regulate nothing, at least 1.
+    n_modules : int, default=10
+        Number of modules, at most `n_regulators`. Regulators and targets are assigned to them in
+        turn, so their sizes differ by at most one of each.
+    regulators_per_gene : int or (int, int), default=(1, 4)
+        Number of regulators of each regulated gene, or the smallest and largest number, between
+        which it is drawn uniformly. A regulated regulator has fewer if fewer precede it.
+    modularity : float, default=0.9
+        Probability that a regulator of a gene is from the gene's own module, as far as both sides
+        have enough regulators.
+    regulated_fraction : float, default=0.0
+        Fraction of the regulators, without the first, that are themselves regulated, by regulators
+        that precede them; so the network has no cycles.
+    repression : float, default=0.5
+        Probability that a link represses: w_ij is negative.
+    noise : float, default=0.2
+        Fraction of the variance of a regulated gene that is noise.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws. The same integer gives the same data.
+
+    Returns
+    -------
+    network : RegulatoryNetwork
+        With `expression` (n_samples, n_genes), `gene_names`, `regulators`, `modules`, `edges`,
+        `signs` and `gold` (n_genes, n_genes).
+
+    Notes
+    -----
+    The absolute values of w_ij are uniform on [0.5, 1], the thresholds k_ij on [-1, 1] and the
+    steepnesses n_ij on [1, 4]. The variance of 1 is exact for genes whose regulators have no
+    regulators; regulators that share regulators are correlated, and the variance of a gene below
+    them differs somewhat from 1.
+
+    Examples
+    --------
+    >>> from randsub.datasets import make_network
+    >>> network = make_network(50, n_regulators=10, n_targets=40, n_modules=2, random_state=0)
+    >>> network.expression.shape, network.gold.shape
+    ((50, 50), (50, 50))
+    >>> network.gene_names[0], network.gene_names[10]
+    ('R1', 'T1')
+    >>> bool(network.gold[10:].any())  # targets regulate nothing
+    False
+    """
+    if n_modules > n_regulators:
+        raise ValueError(
+            f"n_modules={n_modules} is more than n_regulators={n_regulators}, and every module "
+            "needs a regulator: use fewer modules."
+        )
+    counts = _check_counts(regulators_per_gene, n_regulators)
+    rng = check_random_state(random_state)
+    n_genes = n_regulators + n_targets
+    modules = np.concatenate([np.arange(n_regulators), np.arange(n_targets)]) % n_modules
+    n_regulated = round(regulated_fraction * (n_regulators - 1))
+    regulated = np.sort(1 + rng.permutation(n_regulators - 1)[:n_regulated])
+    regulated = np.append(regulated, np.arange(n_regulators, n_genes))
+    edges = _draw_edges(modules, n_regulators, regulated, counts, modularity, rng)
+    responses = _draw_responses(len(edges), repression, rng)
+    innovations = rng.standard_normal((n_samples, n_genes))
+    names = [f"R{i + 1}" for i in range(n_regulators)] + [f"T{i + 1}" for i in range(n_targets)]
+    return RegulatoryNetwork(
+        expression=_express(innovations, edges, responses, noise),
+        gene_names=tuple(names),
+        regulators=np.arange(n_regulators),
+        modules=modules,
+        edges=edges,
+        signs=responses.signs,
+    )

@@ -1,0 +1,145 @@
+"""Eight numbers at a time, for compiled kernels.
+
+A kernel that works on eight columns at once keeps eight running sums, eight best values so far and
+so on. Written as loops over small arrays, these live in memory, because the compiler cannot know
+that the arrays do not overlap. Here they are values of a type of their own, which the compiler
+keeps in vector registers, of whatever width the machine has.
+
+Lanes are read from and written to contiguous arrays; ``at`` is the place of the first of the eight,
+counted through all dimensions.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+from randsub._numba import cgutils
+
+WIDTH = 8
+
+
+class LanesType(types.Type):
+    """Eight values of one scalar type."""
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+        super().__init__(name=f"lanes({element})")
+
+
+@register_model(LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: LanesType) -> None:
+        # Truth values are single bits in a register; everything else is as in memory.
+        is_truth = fe_type.element == types.boolean
+        element = ir.IntType(1) if is_truth else dmm.lookup(fe_type.element).get_value_type()
+        super().__init__(dmm, fe_type, ir.VectorType(element, WIDTH))
+
+
+def _address(context: Any, builder: Any, signature: Any, args: Any) -> tuple[Any, int]:
+    """Where eight elements begin, and the alignment of one."""
+    array_type, array, at = signature.args[0], args[0], args[1]
+    data = cgutils.create_struct_proxy(array_type)(context, builder, value=array).data
+    first = builder.gep(data, [at])
+    element = context.get_data_type(array_type.dtype)
+    vector = ir.VectorType(element, WIDTH)
+    return builder.bitcast(first, vector.as_pointer()), context.get_abi_sizeof(element)
+
+
+@intrinsic
+def load(typingctx: Any, array: Any, at: Any) -> Any:
+    """``array[at : at + 8]``."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, alignment = _address(context, builder, signature, args)
+        return builder.load(address, align=alignment)
+
+    return LanesType(array.dtype)(array, types.intp), codegen
+
+
+@intrinsic
+def store(typingctx: Any, array: Any, at: Any, lanes: Any) -> Any:
+    """``array[at : at + 8] = lanes``."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, alignment = _address(context, builder, signature, args)
+        builder.store(args[2], address, align=alignment)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes), codegen
+
+
+@intrinsic
+def splat(typingctx: Any, value: Any) -> Any:
+    """The same value in all lanes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = context.get_value_type(signature.return_type)
+        undefined = ir.Constant(vector, ir.Undefined)
+        first = builder.insert_element(undefined, args[0], ir.Constant(ir.IntType(32), 0))
+        all_first = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+        return builder.shuffle_vector(first, undefined, all_first)
+
+    return LanesType(value)(value), codegen
+
+
+def _of_two(emit: Callable[[Any, Any, Any], Any], result: Any = None) -> Any:
+    """An operation lane by lane on two of the same type; ``emit`` writes its instruction."""
+
+    def operation(typingctx: Any, one: Any, other: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return emit(builder, args[0], args[1])
+
+        return (one if result is None else LanesType(result))(one, other), codegen
+
+    return intrinsic(operation)
+
+
+add = _of_two(lambda builder, one, other: builder.fadd(one, other))
+subtract = _of_two(lambda builder, one, other: builder.fsub(one, other))
+multiply = _of_two(lambda builder, one, other: builder.fmul(one, other))
+greater = _of_two(lambda builder, one, other: builder.fcmp_ordered(">", one, other), types.boolean)
+both = _of_two(lambda builder, one, other: builder.and_(one, other))
+
+
+@intrinsic
+def choose(typingctx: Any, truth: Any, one: Any, other: Any) -> Any:
+    """The first where true, the second elsewhere."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(*args)
+
+    return one(truth, one, other), codegen
+
+
+@intrinsic
+def upper_floats(typingctx: Any, words: Any) -> Any:
+    """The upper halves of eight int64 words, each the bits of a float32."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        half = ir.Constant(args[0].type, [32] * WIDTH)
+        bits = builder.trunc(builder.lshr(args[0], half), ir.VectorType(ir.IntType(32), WIDTH))
+        return builder.bitcast(bits, context.get_value_type(signature.return_type))
+
+    return LanesType(types.float32)(words), codegen
+
+
+@intrinsic
+def total_of(typingctx: Any, lanes: Any) -> Any:
+    """The sum of all lanes, added up in halves."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector, width = args[0], WIDTH
+        while width > 1:
+            width //= 2
+            kind = ir.VectorType(ir.IntType(32), width)
+            low, high = (
+                builder.shuffle_vector(vector, vector, ir.Constant(kind, [*range(at, at + width)]))
+                for at in (0, width)
+            )
+            vector = builder.fadd(low, high)
+        return builder.extract_element(vector, ir.IntType(32)(0))
+
+    return lanes.element(lanes), codegen

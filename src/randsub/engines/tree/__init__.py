@@ -1,0 +1,5 @@
+"""Decision trees, compiled."""
+
+from randsub.engines.tree.engine import TreeEngine
+
+__all__ = ["TreeEngine"]

@@ -1,0 +1,448 @@
+"""Base classes of all ensembles over feature subsets, from top to bottom.
+
+* :class:`BaseModelHolder`: an estimator with a base model (gene networks, too);
+* :class:`SubspaceEnsemble`: ``fit`` as the list of its steps, and the average of the members;
+* :class:`ClassificationEnsemble`, :class:`RegressionEnsemble`: targets and predictions.
+
+Subclasses implement :meth:`SubspaceEnsemble._learn`, which finds the subsets. It gets data that has
+been checked, split and scaled, and a dispatcher that trains models on subsets of its columns.
+"""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from randsub._sklearn import fit_context
+from randsub._tables import is_large, n_rows, row_portions, take_rows
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.checkpoint import Logbook
+from randsub.engines import Engine, Learner
+from randsub.estimators.constraints import COMMON
+from randsub.estimators.fit_data import FitData, prepare
+from randsub.estimators.validation import check_input, check_new_table, takes_missing
+from randsub.exceptions import BaseModelError
+from randsub.parallel import Assignment, average_prediction
+from randsub.solver.rounds import thin
+
+
+def seed_words(random_state: Any) -> IntArray:
+    """Four integers that seed all random numbers of a fit."""
+    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
+
+
+class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+    """An estimator that trains many copies of another one.
+
+    The constructor of a subclass has the parameter ``estimator``.
+    """
+
+    _base_kind: ClassVar[str] = "regressor"
+
+    estimator: Any
+    # Parameter of estimators that optimise alpha.
+    solver: Any = None
+
+    @abstractmethod
+    def _default_estimator(self) -> Any:
+        """The default base model."""
+
+    def _base(self) -> Any:
+        """The base model of the user, or the default."""
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _default_solver(self) -> Any:
+        """The default solver; None for estimators without a solver."""
+        return None
+
+    def _solver(self) -> Any:
+        """The solver of the user, or the default."""
+        return self._default_solver() if self.solver is None else self.solver
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the parameters of this estimator and of nested objects.
+
+        Parameters
+        ----------
+        **params : dict
+            As in scikit-learn. ``solver__learning_rate`` and other parameters of the solver can
+            also be set if ``solver`` is None; they then change the default solver.
+
+        Returns
+        -------
+        self : object
+        """
+        default = self._default_solver()
+        nested = any(name.startswith("solver__") for name in params)
+        if nested and default is not None and params.get("solver", self.solver) is None:
+            params["solver"] = default
+        return super().set_params(**params)
+
+    def _checked_base(self) -> Any:
+        """A copy of the base model, with its type and parameters checked."""
+        base = clone(self._base())
+        kind = get_tags(base).estimator_type
+        # Estimators without a type are accepted.
+        if kind not in (None, self._base_kind):
+            raise ValueError(
+                f"{type(self).__name__} needs a {self._base_kind} as base model, got the {kind} "
+                f"{base!r}."
+            )
+        if hasattr(base, "_parameter_constraints"):
+            base._validate_params()
+        return base
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Remove the results of an earlier fit; restore them if this fit fails."""
+        former = vars(self).copy()
+        try:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(former)
+            raise
+
+
+@dataclass(eq=False, repr=False)
+class SubspaceEnsemble(BaseModelHolder):
+    """Ensemble whose members each see a subset of the columns.
+
+    Parameters are dataclass fields, so that each of them and its default is written once:
+    ``@dataclass`` generates the ``__init__`` that scikit-learn reads, in which every parameter but
+    ``estimator`` is keyword-only. A subclass adds its parameters to those of its bases.
+    """
+
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: int = 100
+    validation_fraction: float | None = 0.2
+    standardize: bool = True
+    engine: str | type[Engine] = "auto"
+    n_jobs: int | None = None
+    task_timeout: float | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _task: ClassVar[Literal["regression", "classification"]]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON
+
+    @abstractmethod
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        """Raise an error if the targets of these rows are invalid."""
+
+    @abstractmethod
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        """Targets for the loss, (n, C), and in classification the class of each sample, (n,)."""
+
+    @abstractmethod
+    def _learner(self, base: Any, passes_weight: bool) -> Learner:
+        """The base model with what an engine needs to know about it."""
+
+    @abstractmethod
+    def _learn(self, data: FitData, rng: np.random.Generator, logbook: Logbook) -> None:
+        """Find the subsets, and train ``estimators_`` on ``estimators_features_``."""
+
+    def _begin(self) -> None:
+        """Check parameters of nested objects; set up callbacks."""
+
+    def _splits_validation(self) -> bool:
+        """Whether a part of X is set aside if there is no validation data."""
+        return self.validation_fraction is not None
+
+    def _most_rows(self, n: int) -> int:
+        """Largest number of training samples of a member, out of n."""
+        return n
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Table,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Table | None = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Find the feature subsets, then fit the final ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. Sparse matrices and missing values are accepted if the base model
+            supports them; for a pandas or polars frame, base models receive frames.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in losses and scores, and in the base models if they accept
+            weights. Samples of weight 0 are left out.
+        X_val, y_val, sample_weight_val : same as above, default=None
+            Validation data, on which the subsets are chosen. By default the fraction
+            ``validation_fraction`` of X is set aside.
+        **fit_params : dict
+            Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
+            scikit-learn guide on metadata routing.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
+
+    def _fit(self, *data: Any, resume_from: "PathLike[str] | str | None" = None) -> Self:
+        """The steps of every fit; ``data`` are the arguments of :func:`check_input`."""
+        self._begin()
+        with self._all_or_nothing():
+            given = check_input(self, *data)
+            self.estimator_, self.category_encoder_ = given.learner.estimator, given.encoder
+            self._layout = given.layout
+            logbook = Logbook(self, given.described, seed_words(self.random_state))
+            if resume_from is not None:
+                # Whether max_iter may differ depends on the epoch of the checkpoint.
+                logbook.resume(resume_from, flexible=("max_iter",))
+            rng = np.random.default_rng(logbook.seed)
+            prepared = prepare(self, given, rng)
+            self.standardizer_, self._engine = prepared.standardizer, prepared.dispatcher.engine
+            with prepared.dispatcher:
+                self._learn(prepared, rng, logbook)
+            self._ask_one_member(prepared)
+        return self
+
+    def _train_members(
+        self,
+        data: FitData,
+        masks: BoolArray,
+        rng: np.random.Generator,
+        max_samples: int | None = None,
+        n_parts: int = 1,
+    ) -> tuple[list[Any], list[IntArray]]:
+        """One fitted model per mask (T, M), and its columns.
+
+        With fewer than all rows, ``n_parts`` parts of the ensemble have their own samples of rows.
+        """
+        rows, n_masks = data.samples.rows, len(masks)
+        seeds = rng.integers(np.iinfo(np.int32).max, size=n_masks)
+        limited = max_samples is not None and max_samples < len(rows)
+        assignments = [
+            Assignment(
+                y=data.samples.y,
+                train_rows=np.sort(thin(rows, max_samples, data.strata, rng)),
+                query_rows=rows[:0],
+                val_rows=rows[:0],
+                masks=masks[part],
+                seeds=seeds[part],
+            )
+            for part in np.array_split(np.arange(n_masks), min(n_parts, n_masks) if limited else 1)
+        ]
+        try:
+            models = data.dispatcher.fit(assignments)
+        except BaseModelError as error:
+            raise error.located(data.feature_names, None) from error.__cause__
+        return [one for part in models for one in part], [np.flatnonzero(mask) for mask in masks]
+
+    # -- using -----------------------------------------------------------------------------------
+
+    def _average(self, X: Table) -> FloatArray:
+        """Average of the members' predictions, shape (n, C)."""
+        check_is_fitted(self, "estimators_")
+        X = check_new_table(self, X, self._layout, self.category_encoder_)
+        if not is_large(*X.shape):
+            return self._average_of_rows(X)
+        # Scaled, and its columns copied, a portion at a time.
+        rows = np.arange(n_rows(X))
+        portions = [rows[portion] for portion in row_portions(*X.shape)]
+        return np.concatenate([self._average_of_rows(take_rows(X, part)) for part in portions])
+
+    def _ask_one_member(self, data: FitData) -> None:
+        """Raise an error if a member cannot predict.
+
+        Training may not have needed its predictions, for example in small batches with one class.
+        """
+        samples = data.samples
+        # A member without columns is a constant, not a base model.
+        sighted = (i for i, columns in enumerate(self.estimators_features_) if len(columns))
+        place = next(sighted, 0)
+        row = take_rows(samples.X, samples.rows[:1])
+        self._average_of_rows(row, members=slice(place, place + 1))
+
+    def _average_of_rows(self, X: Table, members: slice = slice(None)) -> FloatArray:
+        """The same for a checked table that is processed as a whole, and for some members."""
+        scaled = X if self.standardizer_ is None else self.standardizer_.transform(X)
+        models, encoder = self.estimators_[members], self.category_encoder_
+        features = self.estimators_features_[members]
+        if encoder is not None:
+            scaled = encoder.transform(X, scaled)
+            features = [encoder.expand(columns) for columns in features]
+        try:
+            return average_prediction(self._engine, models, features, scaled, self.n_jobs)
+        except BaseModelError as error:
+            names = getattr(self, "feature_names_in_", ())
+            if encoder is not None:
+                error = error.among(encoder.origin_.tolist()).once()
+            raise error.located(names, None) from error.__cause__
+
+    def to_report(
+        self, path: PathLike[str] | str, X: Table | None = None, y: Any = None, **options: Any
+    ) -> Path:
+        """Write a report on this fitted model to an HTML page.
+
+        Parameters
+        ----------
+        path : path-like
+            The file to write.
+        X, y : table and array-like, default=None
+            The data that the model was fitted on.
+        **options : dict
+            Further arguments of :func:`randsub.report.write_report`: ``X_test`` and ``y_test`` for
+            scores on new rows, ``title``, ``compare``, ``stability`` and others.
+
+        Returns
+        -------
+        path : Path
+            Path of the page.
+        """
+        from randsub.report import write_report
+
+        return write_report(self, path, X, y, **options)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing: ``fit`` uses sample weights and passes them to the base model.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._base(), method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = self._base()
+        tags.input_tags.sparse = get_tags(base).input_tags.sparse
+        tags.input_tags.allow_nan = takes_missing(base)
+        return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
+    """Ensemble of classifiers that vote, or whose probabilities are averaged."""
+
+    _task: ClassVar[Literal["regression", "classification"]] = "classification"
+    _base_kind: ClassVar[str] = "classifier"
+
+    voting: Literal["hard", "soft"] = "hard"
+
+    def _default_estimator(self) -> Any:
+        return DecisionTreeClassifier()
+
+    def _checked_base(self) -> Any:
+        base = super()._checked_base()
+        if self.voting == "soft" and not hasattr(base, "predict_proba"):
+            raise ValueError(
+                f"voting='soft' needs a base model with predict_proba, which {base!r} lacks. "
+                "Use voting='hard', or a base model that gives probabilities."
+            )
+        return base
+
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        present = np.unique(y[rows])
+        if len(present) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, but the data contains "
+                f"only one class: {present.tolist()[0]!r}."
+            )
+
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        unknown = np.setdiff1d(y[rows], self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y_val contains the classes {unknown.tolist()}, which are not in y: "
+                f"{self.classes_.tolist()}."
+            )
+        # Samples of weight 0 may have other labels; they are encoded as the first class.
+        codes = np.zeros(len(y), dtype=np.intp)
+        codes[rows] = np.searchsorted(self.classes_, y[rows])
+        return np.eye(len(self.classes_))[codes], codes
+
+    def _learner(self, base: Any, passes_weight: bool) -> Learner:
+        return Learner(base, self.classes_, self.voting, passes_weight)
+
+    def predict_proba(self, X: Table) -> FloatArray:
+        """Class probabilities: average probabilities of the members, or fractions of votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return self._average(X)
+
+    def predict(self, X: Table) -> Any:
+        """Predict the class with the highest average probability, or with the most votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[np.argmax(probabilities, axis=1)]
+
+
+class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
+    """Ensemble of regressors whose predictions are averaged."""
+
+    _task: ClassVar[Literal["regression", "classification"]] = "regression"
+
+    def _default_estimator(self) -> Any:
+        return DecisionTreeRegressor()
+
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        """Do nothing: any numbers are valid, unless the loss requires more."""
+
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        return np.asarray(y, dtype=float)[:, np.newaxis], None
+
+    def _learner(self, base: Any, passes_weight: bool) -> Learner:
+        return Learner(base, passes_weight=passes_weight)
+
+    def predict(self, X: Table) -> FloatArray:
+        """Predict the average of the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self._average(X)[:, 0]

@@ -1,0 +1,250 @@
+"""The data of a fit: as passed by the user, and prepared for training."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from randsub._tables import n_rows
+from randsub._typing import FloatArray, IntArray, Table
+from randsub.checkpoint import describe_data
+from randsub.engines import ENGINES, Engine, Learner
+from randsub.estimators.categories import CategoryEncoder
+from randsub.estimators.standardize import Standardizer
+from randsub.parallel import Data, Dispatcher
+
+# Kind of the table that members are trained on ("pandas", "polars", "sparse", or None for an
+# array), and the names of its columns.
+Layout: TypeAlias = tuple[str | None, list[Any]]
+
+
+class Samples(NamedTuple):
+    """X with its targets and weights (None if there are none).
+
+    ``rows`` are those with a positive weight: samples of weight 0 are left out, whether or not the
+    base model supports weights.
+    """
+
+    X: Table
+    y: Any
+    sample_weight: FloatArray | None
+    rows: IntArray
+
+    def loss_weight(self) -> FloatArray:
+        """Weights in the loss."""
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    def described(self, suffix: str = "") -> dict[str, str | None]:
+        """Shapes, types and digests, by the names of the parameters of ``fit``."""
+        weight = self.sample_weight
+        return {
+            f"X{suffix}": describe_data(self.X),
+            f"y{suffix}": describe_data(self.y),
+            f"sample_weight{suffix}": None if weight is None else describe_data(weight),
+        }
+
+
+class Given(NamedTuple):
+    """The arguments of ``fit``, checked; ``metadata`` is passed to the base models.
+
+    ``validation`` is None if there is no validation data.
+    """
+
+    learner: Learner
+    samples: Samples
+    validation: Samples | None
+    metadata: dict[str, Any]
+    layout: Layout
+    encoder: CategoryEncoder | None
+
+    def described(self) -> dict[str, str | None]:
+        """Shapes, types and digests of all data."""
+        nothing: dict[str, Any] = dict.fromkeys(("X_val", "y_val", "sample_weight_val"))
+        return {
+            **self.samples.described(),
+            **(nothing if self.validation is None else self.validation.described("_val")),
+            **{name: describe_data(value) for name, value in self.metadata.items()},
+        }
+
+
+@dataclass(frozen=True)
+class FitData:
+    """Training and validation rows, their targets, and the dispatcher that trains on them.
+
+    Parameters
+    ----------
+    samples : Samples
+        The training data as passed by the user, n rows. The final members are trained on all
+        ``samples.rows``.
+    encoded : ndarray of shape (n, C)
+        Their targets as numbers, or as indicators of the classes.
+    strata : int ndarray of shape (n,) or None
+        Class of each row; None in regression.
+    train_rows : int ndarray
+        Rows that models are trained on during the optimisation.
+    loss_weight : ndarray of shape (n,)
+        Weight of each row in the loss.
+    judges : Samples
+        Data of the validation rows: that of the user, or ``samples``.
+    val_encoded, val_strata, val_loss_weight : as above
+        For the rows of ``judges``.
+    val_rows : int ndarray
+        Validation rows, of ``judges``; may be empty.
+    standardizer : Standardizer or None
+        The scaler of the data.
+    dispatcher : Dispatcher
+        Trains models on the scaled data.
+    feature_names : sequence of str
+        For messages; may be empty.
+    """
+
+    samples: Samples
+    encoded: FloatArray
+    strata: IntArray | None
+    train_rows: IntArray
+    loss_weight: FloatArray
+    judges: Samples
+    val_encoded: FloatArray
+    val_strata: IntArray | None
+    val_rows: IntArray
+    val_loss_weight: FloatArray
+    standardizer: Standardizer | None
+    dispatcher: Dispatcher
+    feature_names: Sequence[str]
+
+
+def prepare(model: Any, given: Given, rng: np.random.Generator) -> FitData:
+    """Split and scale the data of an ensemble's fit, and choose the engine that trains on it."""
+    learner, samples, validation = given.learner, given.samples, given.validation
+    encoded, strata = model._encode(samples.y, samples.rows)
+    train_rows, judges, val_rows = samples.rows, samples, samples.rows[:0]
+    val_encoded, val_strata = encoded, strata
+    if validation is not None:
+        judges, val_rows = validation, validation.rows
+        val_encoded, val_strata = model._encode(judges.y, judges.rows)
+    elif model._splits_validation():
+        train_rows, val_rows = split_validation(
+            samples.rows, model.validation_fraction, strata, rng
+        )
+    standardizer = None
+    X, X_val = samples.X, judges.X
+    if model.standardize:
+        standardizer = Standardizer().fit(X, samples.sample_weight, train_rows)
+        X = standardizer.applied_to(samples.X)
+        X_val = X if judges is samples else standardizer.applied_to(judges.X)
+    origin = None
+    if given.encoder is not None:
+        X, X_val = given.encoder.transform(samples.X, X), given.encoder.transform(judges.X, X_val)
+        origin = given.encoder.origin_
+    weight = samples.sample_weight
+    engine = choose_engine(
+        model.engine, learner.estimator, X, samples.y, weight, model._most_rows(n_rows(X))
+    )
+    return FitData(
+        samples=samples,
+        encoded=encoded,
+        strata=strata,
+        train_rows=train_rows,
+        loss_weight=samples.loss_weight(),
+        judges=judges,
+        val_encoded=val_encoded,
+        val_strata=val_strata,
+        val_rows=val_rows,
+        val_loss_weight=judges.loss_weight(),
+        standardizer=standardizer,
+        dispatcher=Dispatcher(
+            engine(learner),
+            Data(X, X_val, weight, given.metadata),
+            model.n_jobs,
+            origin,
+            time_limit=model.task_timeout,
+        ),
+        feature_names=list(getattr(model, "feature_names_in_", ())),
+    )
+
+
+def choose_engine(
+    engine: str | type[Engine],
+    estimator: Any,
+    X: Table,
+    y: Any,
+    sample_weight: FloatArray | None,
+    most_rows: int | None = None,
+) -> type[Engine]:
+    """The first engine that reproduces this estimator on this data, or that of the user.
+
+    ``most_rows`` is the size of the largest training set; by default all of X.
+    """
+    n_train = n_rows(X) if most_rows is None else most_rows
+
+    def takes_rows(engine: type[Engine]) -> bool:
+        return engine.most_rows is None or n_train <= engine.most_rows
+
+    def is_usable(engine: type[Engine]) -> bool:
+        return takes_rows(engine) and engine.is_usable_for(estimator, X, y, sample_weight)
+
+    if engine == "auto":
+        return next(e for e in ENGINES.values() if is_usable(e))
+    chosen = ENGINES[engine] if isinstance(engine, str) else engine
+    if not (isinstance(chosen, type) and issubclass(chosen, Engine)):
+        raise TypeError(
+            f"engine must be 'auto', one of {list(ENGINES)}, or a subclass of "
+            f"randsub.engines.Engine, got {engine!r}."
+        )
+    if not takes_rows(chosen):
+        raise ValueError(
+            f"engine={engine!r} supports training sets of at most {chosen.most_rows} samples, "
+            f"got up to {n_train}; use engine='auto', or max_samples if the model has it."
+        )
+    if not is_usable(chosen):
+        raise ValueError(
+            f"engine={engine!r} cannot train {estimator!r} on this data; use engine='auto'."
+        )
+    return chosen
+
+
+def sample_limit(max_samples: Any, n_train: int) -> int | None:
+    """Largest number of training rows of a model, from a number or a fraction."""
+    if max_samples is None:
+        return None
+    if isinstance(max_samples, Integral):
+        return int(max_samples)
+    return max(2, int(max_samples * n_train))
+
+
+def split_validation(
+    rows: IntArray, fraction: float, strata: IntArray | None, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Split rows into training and validation rows.
+
+    With classes (``strata``, one per sample) the split is stratified, and at least one sample of
+    each class is kept for training. Training keeps at least two samples in total.
+    """
+    order = rng.permutation(rows)
+    n_val = min(max(round(fraction * len(rows)), 1), len(rows) - 2)
+    if strata is None:
+        chosen = order[:n_val]
+    else:
+        members = [order[strata[order] == c] for c in np.unique(strata[rows])]
+        quotas = _quotas(np.array([len(m) for m in members]), n_val)
+        chosen = np.concatenate([m[:quota] for m, quota in zip(members, quotas, strict=True)])
+    return np.setdiff1d(rows, chosen), np.sort(chosen)
+
+
+def _quotas(sizes: IntArray, n_val: int) -> IntArray:
+    """Number of validation samples per class: in proportion, and never all of a class.
+
+    The quotas add up to ``n_val`` if that leaves a sample of each class for training.
+    """
+    exact = sizes * n_val / sizes.sum()
+    quotas = np.minimum(np.floor(exact).astype(int), sizes - 1)
+    for c in np.argsort(quotas - exact, kind="stable"):  # largest remainder first
+        if quotas.sum() >= n_val:
+            break
+        quotas[c] += quotas[c] < sizes[c] - 1
+    if not quotas.any():
+        # One sample per class: that of the first class is used for validation.
+        quotas[0] = 1
+    return quotas

@@ -1,0 +1,388 @@
+"""Parametric Random Subspace: what classifier and regressor share.
+
+``fit`` is :meth:`SubspaceEnsemble._fit`. This module implements its learning step: the parts of the
+method are collected in a :class:`Problem`, the solver optimises alpha, and the subsets of the
+members are drawn from it.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from randsub._sklearn import fit_context
+from randsub._typing import FloatArray, IntArray, Table
+from randsub.callbacks.support import CallbackSupport
+from randsub.checkpoint import Logbook, check_course, frozen, thawed
+from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
+from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.constraints import CONSTRAINTS
+from randsub.estimators.fit_data import FitData, sample_limit
+from randsub.estimators.groups import resolve_groups
+from randsub.losses import (
+    LOSSES,
+    Loss,
+    Reference,
+)
+from randsub.optim import (
+    OPTIMIZERS,
+    Optimizer,
+)
+from randsub.penalties import Penalty
+from randsub.solver import Problem, ProgressBar, Run, Settings, Solver, Target, TrainingState, solve
+from randsub.solver.rounds import thin
+from randsub.solver.solver import LARGEST_FIRST_SUBSET
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BasePRS(CallbackSupport, SubspaceEnsemble):
+    """Common part of :class:`PRSClassifier` and :class:`PRSRegressor`."""
+
+    alpha_init: Any = "auto"
+    loss: str | Loss = "auto"
+    objective: Literal["ensemble", "members"] = "ensemble"
+    penalty: Penalty | None = None
+    feature_groups: Any = None
+    categorical_features: Any = "auto"
+    distribution: Literal["auto"] | SubsetDistribution = "auto"
+    max_samples: float | None = None
+    max_iter: int | None = None
+    n_iter_no_change: int | None = None
+    solver: Solver | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Importance of each feature: the probability with which a member sees it, ``alpha_``."""
+        check_is_fitted(self, "alpha_")
+        return self.alpha_
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Table,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Table | None = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        resume_from: "PathLike[str] | str | None" = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Optimise alpha, then fit the final ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. Sparse matrices and missing values are accepted if the base model
+            supports them; for a pandas or polars frame, base models receive frames.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in losses and scores, and in the base models if they accept
+            weights. Samples of weight 0 are left out.
+        X_val, y_val, sample_weight_val : same as above, default=None
+            Validation data, on which the best alpha is chosen. By default the fraction
+            ``validation_fraction`` of X is set aside.
+        resume_from : path-like, default=None
+            File that :class:`randsub.callbacks.Checkpoint` has written during an earlier fit of
+            the same model to the same data. The fit is resumed from there, with bit for bit the
+            result of an uninterrupted fit. A file of another fit is refused, and the error lists
+            the differences. If ``random_state`` is not an int, the seed of the earlier fit is used.
+            ``n_jobs``, ``task_timeout``, ``verbose`` and the callbacks may differ, and so may
+            ``max_iter`` if training up to the checkpoint would have been the same, which is always
+            the case if the solver has ``n_revivals=0``.
+        **fit_params : dict
+            Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
+            scikit-learn guide on metadata routing.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        data = (X, y, sample_weight, X_val, y_val, sample_weight_val, fit_params)
+        return self._fit(*data, resume_from=resume_from)
+
+    def _default_solver(self) -> Solver:
+        return Solver()
+
+    def _begin(self) -> None:
+        solver = self._solver()
+        solver.check()
+        self._init_callback_context(max_subtasks=self.max_iter or solver.max_iter)
+
+    def _most_rows(self, n: int) -> int:
+        limit = sample_limit(self.max_samples, n)
+        return n if limit is None else min(n, limit)
+
+    def _learn(self, data: FitData, rng: np.random.Generator, logbook: Logbook) -> None:
+        problem, settings, theta = assemble(self, data, rng)
+        self._distribution, self.solver_ = problem.distribution, clone(self._solver())
+        run = EnsembleRun(self, data, problem, settings, logbook)
+        weight = data.samples.sample_weight
+        facts = {
+            "X": data.samples.X,
+            "y": data.samples.y,
+            "metadata": None if weight is None else {"sample_weight": weight},
+        }
+        with self._watched(run, **facts) as callbacks:
+            if self.verbose:
+                callbacks.append(ProgressBar().for_run(run))
+            former = None if logbook.progress is None else run.former()
+            state = solve(problem, settings, theta, rng, callbacks, former)
+            self._record(state, problem.penalty)
+            self.estimators_, self.estimators_features_ = run.members(state)
+
+    def _record(self, state: TrainingState, penalty: Penalty | None) -> None:
+        theta = state.best_theta[0]
+        self.alpha_ = theta[self._distribution.column_parameters()]
+        if (
+            self._distribution.n_parameters != self.n_features_in_
+            or self.feature_groups is not None
+        ):
+            self.group_alpha_ = theta
+            self.feature_groups_ = self._distribution.column_parameters()
+        self.expected_size_ = self._distribution.expected_size(theta)
+        self.history_ = pd.DataFrame(
+            state.history, index=pd.RangeIndex(1, state.epoch + 1, name="epoch")
+        )
+        paid = 0.0 if penalty is None else penalty.value(state.best_theta)
+        self.validation_loss_ = state.best_objective - paid
+        self.n_iter_ = state.epoch
+        self.best_iter_ = state.best_epoch
+        self.stop_reason_ = state.stopped
+        self.n_models_trained_ = state.n_models_trained + self.n_estimators
+
+
+@dataclass(eq=False)
+class EnsembleRun(Run):
+    """Turns a state of the training loop into an ensemble or a checkpoint, and back.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The model that is being fitted.
+    data : FitData
+    problem : Problem
+    settings : Settings
+    logbook : Logbook
+    """
+
+    can_predict: ClassVar[bool] = True
+
+    estimator: Any
+    data: FitData
+    problem: Problem
+    settings: Settings
+    logbook: Logbook
+    _last: tuple[TrainingState, tuple[list[Any], list[IntArray]]] | None = None
+
+    def members(self, state: TrainingState) -> tuple[list[Any], list[IntArray]]:
+        """Members of the ensemble, and their columns, if training ended with this state."""
+        if self._last is not None:
+            known = self._last[0]
+            # The members depend on nothing else.
+            if known.best_theta is state.best_theta and known.generators == state.generators:
+                return self._last[1]
+        model, rng = self.estimator, state.rng()
+        distribution = model._distribution
+        drawn = distribution.sample(state.best_theta[0], model.n_estimators, rng)
+        made = model._train_members(
+            self.data,
+            distribution.expand(drawn),
+            rng,
+            max_samples=model._most_rows(len(self.data.samples.rows)),
+            n_parts=self.settings.n_batches,
+        )
+        self._last = state, made
+        return made
+
+    def fitted_estimator(self, state: TrainingState) -> Any:
+        """The model that ``fit`` would return for this state."""
+        model = copy(self.estimator).set_callbacks()
+        model._record(state, self.problem.penalty)
+        model.estimators_, model.estimators_features_ = map(list, self.members(state))
+        return model
+
+    def save(self, path: Path, state: TrainingState) -> None:
+        """Write a checkpoint."""
+        progress = {"max_iter": self.settings.max_iter, "state": frozen(state)}
+        self.logbook.write(path, progress)
+
+    def former(self) -> TrainingState:
+        """State of the fit that is resumed."""
+        logbook = self.logbook
+        with logbook.reading():
+            progress = logbook.progress
+            then = replace(self.settings, max_iter=int(progress["max_iter"]))
+            state = thawed(progress["state"], self.problem, self.settings)
+        check_course(logbook, state, then, self.settings)
+        return state
+
+
+# -- from what a user writes to a problem to solve -------------------------------------------------
+
+
+def assemble(
+    model: Any, data: FitData, rng: np.random.Generator
+) -> tuple[Problem, Settings, FloatArray]:
+    """The optimisation problem of a model and its data, the settings, and the initial theta."""
+    solver, task, n_train = model._solver(), model._task, len(data.train_rows)
+    distribution = choose_distribution(
+        model.distribution, model.feature_groups, model.n_features_in_, data.feature_names
+    )
+    n_parameters = distribution.n_parameters
+    theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
+    encoded = data.encoded
+    loss = choose_loss(model.loss, task, model.n_estimators, encoded[data.samples.rows])
+    limit = sample_limit(model.max_samples, n_train)
+    val_rows = np.sort(thin(data.val_rows, limit, data.val_strata, rng))
+    val_encoded = data.val_encoded[val_rows]
+    if data.judges is not data.samples:
+        loss.check_validation(val_encoded)
+    reference = Reference()
+    if task == "regression":
+        train = data.train_rows
+        reference = loss.reference(encoded[train, 0], data.loss_weight[train])
+    problem = Problem(
+        distribution=distribution,
+        loss=loss,
+        penalty=bind_penalty(model.penalty, distribution),
+        optimizer=choose_optimizer(solver.optimizer, solver.learning_rate, model.penalty),
+        dispatcher=data.dispatcher,
+        targets=[
+            Target(
+                y=data.samples.y,
+                encoded=reference.apply(encoded),
+                validation=reference.apply(val_encoded),
+                strata=data.strata,
+                reference=reference,
+            )
+        ],
+        train_rows=data.train_rows,
+        val_rows=val_rows,
+        sample_weight=data.loss_weight,
+        val_weight=data.val_loss_weight[val_rows],
+        feature_names=data.feature_names,
+    )
+    settings = solver.settings(
+        n_masks=model.n_estimators,
+        n_train=n_train,
+        n_parameters=n_parameters,
+        objective=model.objective,
+        max_samples=limit,
+        max_iter=model.max_iter,
+        n_iter_no_change=model.n_iter_no_change,
+    )
+    return problem, settings, theta
+
+
+def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:
+    """The loss, checked against the task and the targets (n, C)."""
+    if isinstance(loss, str):
+        chosen = LOSSES[{"regression": "squared_error", "classification": "cross_entropy"}[task]]()
+        if loss != "auto":
+            chosen = LOSSES[loss]()
+    else:
+        chosen = loss
+    if task not in chosen.tasks:
+        usable = [name for name, make in LOSSES.items() if task in make().tasks]
+        raise ValueError(f"loss={loss!r} is not for {task}; use one of {usable}.")
+    chosen.check(y)
+    return chosen.for_ensemble(n_masks)
+
+
+def choose_optimizer(
+    optimizer: str | Optimizer, learning_rate: float, penalty: Penalty | None = None
+) -> Optimizer:
+    """The optimiser, checked against the penalty; an object has its own learning rate."""
+    if isinstance(optimizer, str):
+        chosen = OPTIMIZERS[optimizer](learning_rate)
+    else:
+        chosen = optimizer
+        chosen.check()
+    if chosen.is_proximal and penalty is not None and not penalty.has_prox:
+        usable = [name for name, make in OPTIMIZERS.items() if not make(1.0).is_proximal]
+        raise ValueError(
+            f"optimizer={optimizer!r} needs a penalty with a proximal step, which {penalty!r} does "
+            f"not have; use one of {usable}."
+        )
+    return chosen
+
+
+def choose_distribution(
+    distribution: str | SubsetDistribution,
+    feature_groups: Any,
+    n_features: int,
+    names: Sequence[str],
+) -> SubsetDistribution:
+    """The distribution of masks: independent per column or per group, or that of the user."""
+    if isinstance(distribution, str):
+        if feature_groups is None:
+            return Bernoulli(n_features)
+        return GroupedBernoulli(resolve_groups(feature_groups, n_features, names))
+    if feature_groups is not None:
+        raise ValueError(
+            "feature_groups and distribution both define which columns are drawn together; give "
+            "only one of them."
+        )
+    if distribution.n_columns != n_features:
+        raise ValueError(
+            f"distribution is for {distribution.n_columns} columns, but X has {n_features}."
+        )
+    return distribution
+
+
+def bind_penalty(penalty: Penalty | None, distribution: SubsetDistribution) -> Penalty | None:
+    """The penalty, checked, with the number of columns per entry of theta."""
+    if penalty is None:
+        return None
+    penalty.check(distribution.n_parameters)
+    sizes = np.bincount(distribution.column_parameters(), minlength=distribution.n_parameters)
+    return penalty.for_fit(sizes)
+
+
+def initial_theta(
+    alpha_init: Any, n_masks: int, n_parameters: int, penalty: Penalty | None
+) -> FloatArray:
+    """Initial alpha, shape (1, n_parameters)."""
+    if isinstance(alpha_init, str):
+        alpha_init = min(0.5, 5.0 / n_masks, LARGEST_FIRST_SUBSET / n_parameters)
+    theta = probabilities(alpha_init, n_parameters)
+    if penalty is None and np.isin(theta, (0.0, 1.0)).all():
+        raise ValueError(
+            "alpha_init must have a value between 0 and 1: every value is 0 or 1, and nothing can "
+            "be learned about features that are never or always drawn."
+        )
+    return theta[np.newaxis]
+
+
+def probabilities(alpha_init: Any, n_parameters: int) -> FloatArray:
+    """One probability per feature or group, (n_parameters,), not all of them 0."""
+    try:
+        theta = np.asarray(alpha_init, dtype=float)
+    except (ValueError, TypeError):
+        raise ValueError(f"alpha_init must hold numbers, got {alpha_init!r}.") from None
+    if theta.ndim and theta.shape != (n_parameters,):
+        raise ValueError(
+            f"alpha_init must be a number or have one entry for each of the {n_parameters} "
+            f"features or groups, got an array of shape {theta.shape}."
+        )
+    if not ((theta >= 0.0) & (theta <= 1.0)).all() or not theta.any():
+        raise ValueError(
+            "alpha_init must hold probabilities in [0, 1], not all of them 0, got values from "
+            f"{theta.min():g} to {theta.max():g}."
+        )
+    return np.broadcast_to(theta, n_parameters).copy()

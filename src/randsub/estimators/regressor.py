@@ -1,0 +1,154 @@
+"""PRS for regression."""
+
+from dataclasses import dataclass
+
+from randsub.estimators.base import RegressionEnsemble
+from randsub.estimators.prs import BasePRS
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PRSRegressor(RegressionEnsemble, BasePRS):
+    r"""Random-subspace ensemble for regression that learns which features each member should see.
+
+    Each member is a copy of the base model, trained on a random subset of the features; feature j
+    is in the subset with probability ``alpha_[j]``. Alpha minimises the loss of the whole ensemble
+    on held-out samples, whatever the base model:
+
+    .. math:: \min_{\alpha \in [0, 1]^M} \; \frac{1}{N} \sum_{i=1}^{N}
+        \ell\Bigl(y_i, \mathbb{E}_{z \sim \mathrm{Bernoulli}(\alpha)}[f_z(x_i)]\Bigr) + R(\alpha),
+
+    where f_z is a base model trained without sample i on the features that z holds, and R is the
+    penalty. :class:`randsub.solver.Solver` says how this is solved.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The base model, any scikit-learn regressor; a decision tree by default.
+    n_estimators : int, default=100
+        Number of members of the final ensemble, and of base models per batch during training.
+    alpha_init : "auto", float or array-like, default="auto"
+        Selection probabilities at the start. "auto" is ``min(0.5, 5 / n_estimators)``, so that
+        each feature is seen by about five models per batch; with more than 4,000 features, the
+        level at which a model sees about 200 of them. Features at 0 are left out for good.
+    loss : {"auto", "squared_error", "huber", "poisson"} or Loss, default="auto"
+        The loss; "auto" is the squared error. Targets are centred and scaled by their mean and
+        standard deviation first (divided by their mean for "poisson"), so that penalties and
+        tolerances do not depend on units.
+    objective : {"ensemble", "members"}, default="ensemble"
+        Whether the loss is that of the averaged prediction or the average of the members' losses.
+    penalty : Penalty, default=None
+        R, for example ``ExpectedSize(0.01)`` for sparsity. See :mod:`randsub.penalties`.
+    feature_groups : array-like, list of lists, dict or "prefix", default=None
+        Columns that are drawn together with one probability: one label per column; lists of
+        columns (by position or name) that belong together; or ``{group: [columns]}``. In these
+        lists ``"colour_*"`` stands for all columns whose names begin with ``colour_``. "prefix"
+        groups columns by what comes before the last underscore of their names.
+    categorical_features : {"auto", "from_dtype"}, array-like or None, default="auto"
+        Columns that hold categories. They are one-hot encoded: a missing value is a category,
+        unseen categories encode to zeros, and the indicators of a column are drawn together, so
+        that alpha is about the columns of X. "auto" encodes columns of a frame with a categorical
+        type, or with text that does not spell numbers, if the base model is one of scikit-learn's
+        that takes numbers only; pipelines, models that handle categories and those of other
+        libraries get such columns unchanged. "from_dtype" encodes all columns of text, objects or
+        categories, whatever the base model; a list of names or positions, these; None, nothing.
+    distribution : "auto" or SubsetDistribution, default="auto"
+        Law of the subsets. "auto" is one independent coin per column or group.
+    max_samples : int or float, default=None
+        Largest number of samples (or share of the training samples) that a base model is trained
+        on, predicts per batch, and predicts in validation. They are drawn anew with the batches,
+        that is at revivals and refreshes with ``refresh="fresh"``.
+    max_iter : int, default=None
+        Number of epochs; by default the solver's, 2,400. Each batch gives one step per epoch.
+    n_iter_no_change : int, default=None
+        Stop after this number of epochs without an improvement of the validation objective by the
+        solver's ``tol``.
+    validation_fraction : float, default=0.2
+        Share of the samples set aside to choose the best alpha; the final ensemble is trained on
+        all samples. Ignored if ``fit`` is given validation data. None chooses the best alpha by
+        the objective on the held-out batches.
+    standardize : bool, default=True
+        Scale dense numeric columns to mean 0 and standard deviation 1, by the training samples.
+        Sparse data is scaled without centring; non-numeric columns of a frame are unchanged.
+    solver : Solver, default=None
+        Learning rate, batches, refreshes, revivals and the other numbers of the optimisation; by
+        default ``Solver()``. ``Solver.quick()`` is for a first look.
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or type, default="auto"
+        Backend that trains the base models. "auto" is the fastest one that reproduces the base
+        model exactly. A subclass of :class:`randsub.engines.Engine` is a custom backend.
+    n_jobs : int, default=None
+        Number of workers. The result is the same for any number and any joblib backend.
+    task_timeout : float or None, default=None
+        Seconds that training one base model may take before the fit ends with an error that names
+        its features. The clock runs from the moment a worker should begin. With a limit, base
+        models go to workers one by one; those of compiled engines by the task.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same result, bit for bit, at every call.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_features,)
+        Probability with which a member of the ensemble sees each feature.
+    feature_importances_ : ndarray of shape (n_features,)
+        The same as ``alpha_``.
+    expected_size_ : float
+        Average number of columns of a member.
+    group_alpha_ : ndarray of shape (n_groups,)
+        Alpha per group; only with ``feature_groups``.
+    feature_groups_ : int ndarray of shape (n_features,)
+        Group of each column; only with ``feature_groups``.
+    estimator_ : estimator
+        The base model, unfitted.
+    solver_ : Solver
+        The solver that was used.
+    estimators_ : list of estimators
+        The fitted members. A member without columns is a constant model. With ``standardize``,
+        members expect columns as ``standardizer_.transform`` gives them.
+    estimators_features_ : list of int ndarrays
+        Columns of each member.
+    standardizer_ : Standardizer or None
+        Scales X as the members expect it; None without ``standardize``.
+    category_encoder_ : CategoryEncoder or None
+        Encodes scaled X as the members expect it, if X has categories. Its ``origin_`` is the
+        column of X behind each encoded column.
+    history_ : pandas.DataFrame
+        One row per epoch: objective on the held-out batches and on validation, smallest effective
+        sample size, expected size, whether models were refreshed or features revived before the
+        epoch, and number of base models trained.
+    n_iter_ : int
+        Number of epochs.
+    best_iter_ : int
+        Epoch with the lowest validation objective, whose alpha is kept.
+    validation_loss_ : float
+        Loss on validation at that epoch, without the penalty.
+    stop_reason_ : str
+        Why training ended.
+    n_models_trained_ : int
+        Number of base models trained, the final ensemble included.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features; only where X has names that are all strings.
+
+    See Also
+    --------
+    PRSClassifier : The same for classification.
+
+    References
+    ----------
+    V. A. Huynh-Thu and P. Geurts, "Optimizing model-agnostic random subspace ensembles", Machine
+    Learning, 2024.
+
+    Examples
+    --------
+    >>> from randsub import PRSRegressor
+    >>> from randsub.datasets import make_friedman
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> X, y, relevant = make_friedman(n_samples=300, n_irrelevant=15, random_state=0)
+    >>> model = PRSRegressor(KNeighborsRegressor(), random_state=0).fit(X[:200], y[:200])
+    >>> sorted(model.alpha_.argsort()[-5:].tolist()) == sorted(relevant.tolist())
+    True
+    >>> bool(model.score(X[200:], y[200:]) > 0.7)
+    True
+    """

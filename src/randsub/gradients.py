@@ -1,0 +1,252 @@
+"""From predictions of sampled models to the gradient in theta.
+
+**Weights.** Models that were trained for an earlier theta are used for the present one with
+importance weights ``w_t = p(z_t | theta) / q(z_t)``. All of it happens in log space: with M
+features a ratio of probabilities is a product of M factors, and overflows long before the effective
+sample size says that it should not be used.
+
+**Gradient.** The derivative of the loss of the ensemble in theta_j is
+
+    sum_i <dL/df_i, sum_t w_t s_tj (F_ti - b_ij)> / W
+
+where s is the score, F the predictions and b a baseline. Everything that depends on the sample i
+enters through the inner product, and the optimal baseline is linear in F; so both contract to one
+number per model, its cost ``c_t = sum_i <dL/df_i, F_ti>``, and
+
+    g_j = sum_t w_t s_tj (c_t - b_j) / W.
+
+No array of shape (T, n, M) ever exists.
+
+**Objectives.** The paper minimises the loss of the ensemble, ``L(E f_z)``; its outlook is the
+expected loss of the members, ``E L(f_z)``. Both are expectations over masks of one number per
+model, so only the cost ``c_t`` differs (:data:`OBJECTIVES`).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from randsub._compile import compiled
+from randsub._typing import FloatArray, Masks
+from randsub.distributions import SubsetDistribution
+from randsub.losses import Loss
+
+__all__ = [
+    "OBJECTIVES",
+    "Baseline",
+    "Objective",
+    "effective_sample_size",
+    "ensemble_output",
+    "importance_weights",
+    "log_weights",
+    "mixture_log_prob",
+    "model_costs",
+    "score_gradient",
+    "size_of_weights",
+]
+
+Baseline: TypeAlias = Literal["optimal", "weighted", "paper", "none"]
+# exp of twice this is still finite, so squares of weights are too.
+LARGEST_LOG_WEIGHT = 300.0
+
+
+def log_weights(
+    distribution: SubsetDistribution, masks: Masks, theta: FloatArray, log_q: FloatArray
+) -> FloatArray:
+    """``log p(z_t | theta) - log q(z_t)`` for each mask, shape (T,)."""
+    return distribution.log_prob(masks, theta) - log_q
+
+
+def importance_weights(log_w: FloatArray, *, self_normalize: bool = True) -> FloatArray:
+    """Weights ``w_t / W`` with which models are averaged, shape (T,).
+
+    Parameters
+    ----------
+    log_w : ndarray of shape (T,)
+    self_normalize : bool, default=True
+        W is the sum of the weights, so that they add up to 1 and constants are reproduced; else
+        W is T, as in the paper, which is unbiased but not equivariant to shifts.
+    """
+    if self_normalize:
+        return _normalized(log_w)
+    return _over_count(log_w)
+
+
+def effective_sample_size(log_w: FloatArray) -> float:
+    """``(sum w) ** 2 / sum w ** 2``: how many equally weighted models are worth as much."""
+    return size_of_weights(_normalized(log_w))
+
+
+def size_of_weights(weights: FloatArray) -> float:
+    """The effective sample size of weights (T,) that add up to 1."""
+    return float(1.0 / (weights @ weights))
+
+
+def mixture_log_prob(
+    distribution: SubsetDistribution,
+    masks: Masks,
+    thetas: FloatArray,
+    shares: FloatArray,
+) -> FloatArray:
+    """``log sum_g share_g p(z_t | theta_g)``: the law of masks that came from several thetas.
+
+    Parameters
+    ----------
+    distribution : SubsetDistribution
+    masks : (T, M)
+    thetas : ndarray of shape (G, M)
+    shares : ndarray of shape (G,)
+        Share of the masks that each theta brought; adds up to 1.
+
+    Returns
+    -------
+    log_q : ndarray of shape (T,)
+    """
+    logs = distribution.log_probs(masks, thetas)
+    largest = logs.max(axis=0)
+    return largest + np.log(shares @ np.exp(logs - largest))
+
+
+def ensemble_output(weights: FloatArray, predictions: FloatArray) -> FloatArray:
+    """Weighted average of the models' predictions.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (T,)
+        ``w_t / W``.
+    predictions : ndarray of shape (T, n, C)
+
+    Returns
+    -------
+    f : ndarray of shape (n, C)
+    """
+    n_models, *shape = predictions.shape
+    return (weights @ predictions.reshape(n_models, -1)).reshape(shape)
+
+
+def model_costs(loss_gradient: FloatArray, predictions: FloatArray) -> FloatArray:
+    """Contract dL/df (n, C) with the predictions (T, n, C): one cost for each model, (T,)."""
+    return predictions.reshape(len(predictions), -1) @ loss_gradient.ravel()
+
+
+class Objective(NamedTuple):
+    """Two functions of loss, targets (n, C), predictions (T, n, C), weights (T,), sample weights.
+
+    ``value`` is the objective there, ``costs`` the cost of each model, shape (T,): what one more
+    unit of its weight adds to the objective.
+    """
+
+    value: Callable[[Loss, FloatArray, FloatArray, FloatArray, FloatArray], float]
+    costs: Callable[[Loss, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
+
+
+def _ensemble_value(
+    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
+) -> float:
+    """Loss of the averaged prediction."""
+    return loss.value(y, ensemble_output(weights, predictions), sample)
+
+
+def _ensemble_costs(
+    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
+) -> FloatArray:
+    """Prediction of each model along the gradient of the loss at the average."""
+    output = ensemble_output(weights, predictions)
+    return model_costs(loss.gradient(y, output, sample), predictions)
+
+
+def _members_value(
+    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
+) -> float:
+    """Average of the members' losses."""
+    return float(weights @ loss.of_members(y, predictions, sample))
+
+
+def _members_costs(
+    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
+) -> FloatArray:
+    """Loss of each model."""
+    return loss.of_members(y, predictions, sample)
+
+
+OBJECTIVES: Mapping[str, Objective] = {
+    "ensemble": Objective(_ensemble_value, _ensemble_costs),
+    "members": Objective(_members_value, _members_costs),
+}
+
+
+def score_gradient(
+    distribution: SubsetDistribution,
+    masks: Masks,
+    theta: FloatArray,
+    weights: FloatArray,
+    costs: FloatArray,
+    baseline: Baseline = "weighted",
+) -> FloatArray:
+    """``g_j = sum_t w_t s_tj (c_t - b_j) / W``.
+
+    Parameters
+    ----------
+    distribution : SubsetDistribution
+    masks : (T, M)
+    theta : ndarray of shape (M,)
+    weights : ndarray of shape (T,)
+        ``w_t / W``.
+    costs : ndarray of shape (T,)
+    baseline : {"optimal", "weighted", "paper", "none"}, default="weighted"
+        ``b_j = sum_t v_t s_tj^2 c_t / sum_t v_t s_tj^2`` with ``v = w^2``, for which the variance
+        of the weighted sum is smallest; with ``v = w``; with ``v = 1``; or ``b_j = 0``.
+
+    Returns
+    -------
+    gradient : ndarray of shape (M,)
+    """
+    sums_of = [weights * costs, weights]
+    if baseline == "none":
+        return distribution.score_sums(masks, theta, np.array(sums_of[:1]))[0][0]
+    if baseline == "optimal":
+        sums_of += [weights**2 * costs, weights**2]
+    elif baseline == "paper":
+        sums_of += [costs, np.ones_like(costs)]
+    first, second = distribution.score_sums(masks, theta, np.array(sums_of))
+    return _above_baseline(first[0], first[1], second[-2], second[-1])
+
+
+@compiled()
+def _normalized(log_w):  # type: ignore[no-untyped-def]
+    """Weights relative to the largest, so that nothing overflows, divided by their sum."""
+    largest = log_w.max()
+    w = np.empty(len(log_w))
+    total = 0.0
+    for t in range(len(log_w)):
+        w[t] = np.exp(max(log_w[t] - largest, -LARGEST_LOG_WEIGHT))
+        total += w[t]
+    for t in range(len(log_w)):
+        w[t] /= total
+    return w
+
+
+@compiled()
+def _over_count(log_w):  # type: ignore[no-untyped-def]
+    """Weights, clipped so that they are finite, divided by their number."""
+    w = np.empty(len(log_w))
+    for t in range(len(log_w)):
+        clipped = min(max(log_w[t], -LARGEST_LOG_WEIGHT), LARGEST_LOG_WEIGHT)
+        w[t] = np.exp(clipped) / len(log_w)
+    return w
+
+
+@compiled()
+def _above_baseline(costs, weights, squared_costs, squared_weights):  # type: ignore[no-untyped-def]
+    """``sum w s c - b sum w s`` with the baseline b a ratio of sums over squared scores.
+
+    b is 0 where the score of a parameter, in a user-defined distribution, is always 0.
+    """
+    gradient = np.empty(len(costs))
+    for j in range(len(costs)):
+        baseline = 0.0
+        if squared_weights[j] != 0.0:
+            baseline = squared_costs[j] / squared_weights[j]
+        gradient[j] = costs[j] - weights[j] * baseline
+    return gradient

@@ -1,0 +1,94 @@
+"""The fitted attributes of a network, and the links along its path of coefficients."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from randsub._typing import FloatArray, IntArray
+from randsub.network.fit_data import NetworkFitData
+from randsub.network.links import InferredNetwork, LinkOutputs
+from randsub.network.solving import Solution, choose, path_table
+
+
+class FittedNetwork(LinkOutputs):
+    """Sets the fitted attributes of a network from the solutions along its path.
+
+    Subclasses have the constructor parameters ``lam_choice`` and ``link_weight``.
+    """
+
+    lam_choice: Literal["lowest", "one_se"]
+    link_weight: Literal["mean", "alpha"]
+
+    def _record(
+        self, prepared: NetworkFitData, trained: IntArray, solutions: Sequence[Solution]
+    ) -> None:
+        candidates = prepared.candidates
+        self.path_ = path_table(solutions)
+        place = choose(self.path_, self.lam_choice)
+        thetas = [_of_all(prepared, trained, s.theta) for s in solutions]
+        ranked = thetas
+        if self.link_weight == "mean":
+            ranked = [_of_all(prepared, trained, s.mean_theta) for s in solutions]
+        self.alpha_ = candidates.for_user(thetas[place])
+        self.path_link_weights_ = np.stack([candidates.for_user(theta) for theta in ranked])
+        self.link_weights_ = self.path_link_weights_[place]
+        self.path_expected_sizes_ = np.stack([candidates.sizes_for_user(theta) for theta in thetas])
+        self.regulator_names_ = np.array(candidates.regulators_for_user(), dtype=object)
+        self.target_names_ = np.array(candidates.targets_for_user(), dtype=object)
+        self.expected_sizes_ = self.path_expected_sizes_[place]
+        self.lam_ = solutions[place].lam
+        self.history_ = pd.concat(
+            [s.history for s in solutions], keys=[s.lam for s in solutions], names=["lam"]
+        )
+        self.stop_reason_ = solutions[-1].stop_reason
+        self.n_models_trained_ = sum(s.n_models for s in solutions)
+
+    def network_at(self, lam: float) -> InferredNetwork:
+        """The links for another coefficient of the path, without a new fit.
+
+        Parameters
+        ----------
+        lam : float
+            One of ``path_["lam"]``.
+
+        Returns
+        -------
+        network : InferredNetwork
+            Its ``alpha`` holds the link weights.
+        """
+        fitted = self._network()
+        tried = self.path_["lam"].to_numpy()
+        value = lam if np.asarray(lam).dtype.kind in "biuf" else np.nan
+        found = np.flatnonzero(np.isclose(tried, value, rtol=1e-9, atol=0.0))
+        if not len(found):
+            raise ValueError(
+                f"lam={lam!r} was not tried; the path has {', '.join(f'{one:g}' for one in tried)}."
+            )
+        place = int(found[0])
+        return replace(
+            fitted,
+            alpha=self.path_link_weights_[place],
+            expected_sizes=self.path_expected_sizes_[place],
+            n_models_trained=int(self.path_["n_models"].iloc[place]),
+        )
+
+    def _network(self) -> InferredNetwork:
+        check_is_fitted(self, "link_weights_")
+        return InferredNetwork(
+            alpha=self.link_weights_,
+            regulators=tuple(self.regulator_names_),
+            targets=tuple(self.target_names_),
+            expected_sizes=self.expected_sizes_,
+            n_models_trained=self.n_models_trained_,
+        )
+
+
+def _of_all(prepared: NetworkFitData, trained: IntArray, theta: FloatArray) -> FloatArray:
+    """Theta (targets, regulators) with zeros for the targets that were not trained."""
+    full = np.zeros(prepared.candidates.allowed.shape)
+    full[trained] = theta
+    return full

@@ -1,0 +1,122 @@
+"""What models are trained on: the data, and lists of subsets with the rows that they see."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from randsub._sklearn import check_method_params
+from randsub._tables import stack_rows, take_cells
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
+
+
+@dataclass(frozen=True)
+class Data:
+    """All rows that models are trained on or asked about.
+
+    Parameters
+    ----------
+    X : (n, M)
+        Training rows.
+    X_val : (n_val, M)
+        Where validation rows are found; may be X itself.
+    sample_weight : ndarray of shape (n,) or None
+    fit_params : mapping
+        Metadata for the base model's ``fit``; anything as long as X is sliced along with it.
+    """
+
+    X: Table
+    X_val: Table
+    sample_weight: FloatArray | None
+    fit_params: Mapping[str, Any]
+
+    def part(
+        self, rows: IntArray, columns: IntArray
+    ) -> tuple[Table, FloatArray | None, dict[str, Any]]:
+        """Some columns of X, weights and metadata of some training rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        params = check_method_params(self.X, dict(self.fit_params), indices=rows)
+        return take_cells(self.X, rows, columns), weight, params
+
+    def query(self, rows: IntArray, val_rows: IntArray, columns: IntArray) -> Table:
+        """Some columns of held-out rows, then of validation rows."""
+        held_out = take_cells(self.X, rows, columns)
+        if len(val_rows) == 0:
+            return held_out
+        return stack_rows(held_out, take_cells(self.X_val, val_rows, columns))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which rows models are trained on and asked about.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n_train,)
+        Targets of the training rows.
+    train, query, val : int ndarrays
+        Training rows and held-out rows of X, and rows of X_val.
+    """
+
+    targets: Any
+    train: IntArray
+    query: IntArray
+    val: IntArray
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that they take."""
+        return sum(np.asarray(part).nbytes for part in (self.targets, self.train, self.query))
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Models to train on the same rows and to ask about the same rows.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Targets of all training rows.
+    train_rows, query_rows, val_rows : int ndarrays
+    masks : bool ndarray of shape (T, n_columns)
+    seeds : int ndarray of shape (T,)
+    """
+
+    y: Any
+    train_rows: IntArray
+    query_rows: IntArray
+    val_rows: IntArray
+    masks: BoolArray
+    seeds: IntArray
+
+    @property
+    def n_queries(self) -> int:
+        """Number of rows that each model is asked about."""
+        return len(self.query_rows) + len(self.val_rows)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, with the targets of those that train."""
+        return Rows(self.y[self.train_rows], self.train_rows, self.query_rows, self.val_rows)
+
+    def pieces(self, size: int) -> Iterator["Assignment"]:
+        """The same in portions of at most ``size`` models."""
+        for start in range(0, len(self.masks), size):
+            stop = start + size
+            yield replace(self, masks=self.masks[start:stop], seeds=self.seeds[start:stop])
+
+
+class Piece(NamedTuple):
+    """Models of one assignment, by its number, that are trained in one go.
+
+    Parameters
+    ----------
+    number : int
+    masks : bool ndarray of shape (T, M)
+    seeds : int ndarray of shape (T,)
+    """
+
+    number: int
+    masks: BoolArray
+    seeds: IntArray

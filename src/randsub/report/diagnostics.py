@@ -1,0 +1,251 @@
+"""Checks of the results: what a reader should know before trusting them.
+
+Each check looks at the findings and yields notices, or none. A check without the data it needs,
+such as the training rows, yields none: the page lists what was not given.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from randsub.estimators.prs import BasePRS, initial_theta
+from randsub.report.findings import Findings
+from randsub.report.text_format import counted, listed, number, score, signed
+
+# The end of training, as a share of its epochs.
+END = 0.1
+# Share of the total gain which, gained at the end, shows that training was too short.
+STILL_GAINING = 0.01
+# Relative change of the expected size at the end.
+STILL_MOVING = 0.05
+# With fewer rows, a choice or a score depends on chance.
+FEW_ROWS = 30
+FEW_MASKS = 3.0
+LARGE_SHARE = 0.3
+RIVALS = {
+    "constant": "a constant prediction",
+    "single": "its own base model on all features",
+    "forest": "a random forest",
+    "subspace": "a plain random subspace",
+}
+
+
+class Notice(NamedTuple):
+    """One result of the checks.
+
+    Parameters
+    ----------
+    level : {"warning", "note", "good"}
+        A warning puts a result in doubt.
+    title : str
+    explanation : str
+        The evidence, with its numbers, and the remedy.
+    """
+
+    level: Literal["warning", "note", "good"]
+    title: str
+    explanation: str
+
+
+_warning, _note = partial(Notice, "warning"), partial(Notice, "note")
+
+
+def notices(findings: Findings) -> list[Notice]:
+    """Results of all checks, warnings first."""
+    found = chain.from_iterable(check(findings) for check in (*TRAINING, *DATA, *RESULTS))
+    return sorted(found, key=lambda notice: notice.level != "warning")
+
+
+def _interrupted(findings: Findings) -> Iterator[Notice]:
+    if getattr(findings.model, "stop_reason_", None) == "interrupted":
+        n_epochs = findings.parameter("max_iter") or findings.model.solver_.max_iter
+        yield _warning(
+            "Training was interrupted",
+            f"It was stopped after epoch {findings.model.n_iter_:,} of {n_epochs:,}; alpha is the "
+            "best found until then.",
+        )
+
+
+def _not_converged(findings: Findings) -> Iterator[Notice]:
+    history, model = findings.history, findings.model
+    if history is None or len(history) < 2:
+        return
+    validation = history["validation_objective"].to_numpy()
+    n_end = max(1, round(END * len(validation)))
+    earlier, best = validation[:-n_end].min(), validation.min()
+    gained, late = validation[0] - best, earlier - best
+    if late > 0.0 and late > STILL_GAINING * gained:
+        yield _warning(
+            "Training was still improving",
+            f"The lowest validation objective is that of epoch {model.best_iter_:,} of "
+            f"{len(history):,}, and {late / gained:.0%} of the total gain came in the last "
+            f"{counted(n_end, 'epoch')}. Train longer: raise max_iter.",
+        )
+    elif late > 0.0 and model.stop_reason_ == "all epochs done":
+        yield _note(
+            "The best epoch is among the last",
+            f"It is epoch {model.best_iter_:,} of {len(history):,}, though little was gained at "
+            "the end. A larger max_iter may find a slightly better alpha.",
+        )
+    before, after = history["expected_size"].to_numpy()[[-n_end - 1, -1]]
+    if abs(after - before) > STILL_MOVING * max(before, 1.0):
+        yield _warning(
+            "Alpha was still moving",
+            f"In the last {counted(n_end, 'epoch')} the expected number of features per member "
+            f"went from {number(before)} to {number(after)}. Importances may change with more "
+            "epochs: raise max_iter.",
+        )
+
+
+def _renewed_too_often(findings: Findings) -> Iterator[Notice]:
+    history = findings.history
+    if history is None or len(history) < 10:
+        return
+    share = float(history["refreshed"].mean())
+    if share > 0.5:
+        yield _warning(
+            "Models were renewed very often",
+            f"The effective sample size fell below its threshold in {share:.0%} of the epochs: "
+            "the steps of alpha are too large for the number of models. Lower learning_rate of the "
+            "solver, or raise n_estimators.",
+        )
+
+
+def _few_masks(findings: Findings) -> Iterator[Notice]:
+    model = findings.model
+    if isinstance(model, BasePRS):
+        n_masks, n_parameters = model.n_estimators, model._distribution.n_parameters
+        theta = initial_theta(model.alpha_init, n_masks, n_parameters, model.penalty)
+        holding = float(np.median(theta[theta > 0.0])) * n_masks
+        if holding < FEW_MASKS:
+            wanted = int(np.ceil(5.0 * n_masks / holding / 100.0)) * 100
+            yield _warning(
+                "Too few subsets hold a feature",
+                f"At the start a feature is in {number(holding)} of {n_masks:,} subsets on "
+                "average, so that its importance depends on one or two models, and a relevant "
+                f"feature may be dropped by chance. Raise n_estimators (about {wanted:,} would "
+                "give five subsets per feature), or remove columns first.",
+            )
+    n_members = len(model.estimators_features_)
+    empty = sum(len(features) == 0 for features in model.estimators_features_)
+    if empty > 0.1 * n_members:
+        yield _warning(
+            "Members without any feature",
+            f"{empty:,} of {counted(n_members, 'member')} see no feature and predict a constant. "
+            "Either few features help the base model, or the penalty is too strong.",
+        )
+
+
+def _small_classes(findings: Findings) -> Iterator[Notice]:
+    train, model = findings.train, findings.model
+    if train is None or not isinstance(model, BasePRS) or model._task != "classification":
+        return
+    n_batches = model.solver_.n_batches
+    kept = 1.0 - (findings.parameter("validation_fraction") or 0.0)
+    rows = train.y if train.weight is None else train.y[train.weight > 0.0]
+    labels, counts = np.unique(rows, return_counts=True)
+    shown = [
+        f"{label} ({n})" for label, n in zip(labels, counts, strict=True) if n * kept < n_batches
+    ]
+    if shown:
+        yield _warning(
+            "Classes that are missing from batches",
+            f"Too small for one row in each of the {n_batches} batches: {listed(shown)}. Where a "
+            "class is missing, alpha learns nothing about it. Lower n_batches of the solver, or "
+            "add rows of these classes.",
+        )
+
+
+def _small_validation(findings: Findings) -> Iterator[Notice]:
+    train, fraction = findings.train, findings.parameter("validation_fraction")
+    if not isinstance(findings.model, BasePRS):
+        return
+    if fraction is None:
+        yield _note(
+            "No validation rows",
+            "The best alpha was chosen on its own training rows (validation_fraction=None), unless "
+            "fit was given validation data.",
+        )
+    elif train is not None and round(fraction * train.n) < FEW_ROWS:
+        yield _warning(
+            "Few validation rows",
+            f"Of {counted(train.n, 'row')} about {max(round(fraction * train.n), 1)} were set "
+            "aside to choose the best alpha, unless fit was given validation data. With this "
+            "number the choice of the best epoch is partly chance.",
+        )
+
+
+def _unchecked(findings: Findings) -> Iterator[Notice]:
+    if findings.train is None:
+        yield _note(
+            "Not all checks were possible",
+            "The training rows were not given with this report, so the sizes of classes and of the "
+            "validation part were not checked.",
+        )
+
+
+def _large_subsets(findings: Findings) -> Iterator[Notice]:
+    model, n_features = findings.model, findings.model.n_features_in_
+    size = getattr(model, "expected_size_", 0.0)
+    if isinstance(model, BasePRS) and n_features >= 10 and size > LARGE_SHARE * n_features:
+        yield _note(
+            "Members see much of the data",
+            f"On average {number(size)} of {n_features:,} features: importances separate little. "
+            "Either many features matter, or irrelevant ones do not hurt this base model. For a "
+            "shorter list, add penalty=ExpectedSize(0.01).",
+        )
+
+
+def _flat_importances(findings: Findings) -> Iterator[Notice]:
+    if findings.features is None:
+        return
+    alpha = findings.features["alpha"]
+    if len(alpha) >= 5 and alpha.any() and alpha.max() < 2.0 * alpha.mean():
+        yield _note(
+            "No feature stands out",
+            f"The highest alpha, {number(float(alpha.max()))}, is less than twice the mean. "
+            "The order of the features should not be read as a ranking.",
+        )
+
+
+def _rivals(findings: Findings) -> Iterator[Notice]:
+    comparison = findings.comparison
+    if comparison is None:
+        return
+    if comparison.n_test < FEW_ROWS:
+        yield _warning(
+            "Few new rows",
+            f"Scores are measured on {counted(comparison.n_test, 'row')}; they could be quite "
+            "different on other rows.",
+        )
+    metric, ours = comparison.metric, score(comparison.model.score)
+    for key, name in RIVALS.items():
+        rival = comparison.find(key)
+        if rival is None or rival.lead is None or rival.lead[1] > 0.0:
+            continue
+        lead, low, high = map(signed, rival.lead)
+        said = f"{metric} is {ours} against {score(rival.score)}, a difference of {lead} (95 % "
+        said += f"interval {low} to {high})"
+        if rival.lead[2] < 0.0:
+            said += f". For prediction, {name} is the better choice on this data."
+            yield _warning(f"Worse than {name}", said)
+        else:
+            said += ": on these rows the two cannot be distinguished."
+            yield _note(f"Not clearly better than {name}", said)
+
+
+def _unseeded(findings: Findings) -> Iterator[Notice]:
+    if findings.parameter("random_state") is None:
+        yield _note(
+            "No seed",
+            "random_state was not set, so the same fit gives another result each time.",
+        )
+
+
+Check = Callable[[Findings], Iterator[Notice]]
+TRAINING: tuple[Check, ...] = (_interrupted, _not_converged, _renewed_too_often, _few_masks)
+DATA: tuple[Check, ...] = (_small_classes, _small_validation, _unchecked)
+RESULTS: tuple[Check, ...] = (_rivals, _large_subsets, _flat_importances, _unseeded)

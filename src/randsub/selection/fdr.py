@@ -1,0 +1,52 @@
+"""Selection with a bounded false discovery rate, from importances of features and shadows."""
+
+from math import ceil
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from randsub._typing import FloatArray
+
+# Smallest selection that is possible with n_shadows="auto".
+SMALLEST_SELECTION = 2
+
+
+def pooled_p_values(importances: FloatArray, shadows: FloatArray) -> FloatArray:
+    """P-values from the rank of each feature among all shadows.
+
+    ``(1 + number of shadows at least as important) / (1 + number of shadows)``. Ties count against
+    the feature, so a feature with importance 0 has p-value 1.
+
+    Parameters
+    ----------
+    importances : ndarray of shape (n_features,)
+    shadows : ndarray of shape (n,)
+
+    Returns
+    -------
+    p_values : ndarray of shape (n_features,)
+    """
+    below = np.searchsorted(np.sort(shadows), importances, side="left")
+    return (1.0 + len(shadows) - below) / (1.0 + len(shadows))
+
+
+def q_values(p_values: FloatArray) -> FloatArray:
+    """Smallest false discovery rate at which Benjamini-Hochberg selects each feature."""
+    return np.asarray(false_discovery_control(p_values, method="bh"))
+
+
+def smallest_selection(n_features: int, n_shadows: int, fdr: float) -> int:
+    """Smallest number of features that can be selected.
+
+    A feature that beats all shadows has p-value ``1 / (1 + n_shadows * n_features)``, and k such
+    features are selected if that is at most ``fdr * k / n_features``.
+    """
+    return ceil(n_features / (fdr * (1 + n_shadows * n_features)) - 1e-9)
+
+
+def enough_shadows(n_features: int, fdr: float) -> int:
+    """Number of copies with which two features (or the only one) can be selected."""
+    least = min(SMALLEST_SELECTION, n_features)
+    n_shadows = max(1, ceil(1.0 / (fdr * least) - 1.0 / n_features - 1e-9))
+    assert smallest_selection(n_features, n_shadows, fdr) <= least
+    return n_shadows

@@ -1,0 +1,281 @@
+"""Feature selection with a bound on the false discovery rate, by comparison with shadows."""
+
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from randsub._sklearn import HasMethods, Interval, StrOptions, fit_context
+from randsub._tables import take_rows
+from randsub._typing import BoolArray, FloatArray, Table
+from randsub.estimators.fit_data import Samples
+from randsub.estimators.validation import check_samples, check_table
+from randsub.selection.fdr import enough_shadows, pooled_p_values, q_values, smallest_selection
+from randsub.selection.repeated_fits import (
+    Replicate,
+    check_weights_are_taken,
+    draw_seeds,
+    fit_repeatedly,
+)
+from randsub.selection.shadows import column_groups, enlarged, with_shadows
+
+
+@dataclass(eq=False, repr=False)
+class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Select the features that are more important than permuted copies of the columns.
+
+    The estimator is fitted on X together with *shadows*: copies of the columns with permuted rows,
+    which are independent of y. The importances of the shadows show how important an irrelevant
+    feature becomes by chance.
+
+    1. ``n_shadows`` permuted copies of X are appended to it. They are the same in all runs.
+    2. The estimator is fitted ``n_runs`` times with different seeds; the importance of a column is
+       its mean over the runs.
+    3. The p-value of a feature is its rank among all shadows: ``(1 + number of shadows at least as
+       important) / (1 + number of shadows)``.
+    4. The Benjamini-Hochberg procedure selects features at level ``fdr``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        :class:`randsub.PRSClassifier`, :class:`randsub.PRSRegressor`, or any estimator with
+        ``feature_importances_`` or ``coef_`` that treats all columns alike. It is cloned and not
+        fitted itself. Feature groups of PRS are permuted and selected as groups.
+    fdr : float, default=0.1
+        Bound on the false discovery rate: the expected share of irrelevant features among the
+        selected ones.
+    n_shadows : int or "auto", default="auto"
+        Number of copies of each column; a fit has ``1 + n_shadows`` times the columns. The
+        smallest possible p-value is limited by the number of copies: with G features (or groups),
+        no fewer than ``G / (fdr (1 + n_shadows G))``, about ``1 / (fdr n_shadows)``, can be
+        selected. "auto" makes this number 2: 5 copies for ``fdr=0.1``, 10 for ``fdr=0.05``.
+    n_runs : int, default=5
+        Number of fits with different seeds. More runs reduce the noise of the importances and so
+        help to detect weak features.
+    importance_getter : "auto", str or callable, default="auto"
+        How to get the importances, as in :class:`sklearn.feature_selection.SelectFromModel`.
+    n_jobs : int, default=None
+        Number of runs in parallel. The result does not depend on it, nor on the joblib backend.
+        With None or 1, the estimator's own ``n_jobs`` is used instead.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the permutations and of the runs.
+    verbose : int, default=0
+        If positive, show a progress bar over the runs.
+
+    Attributes
+    ----------
+    support_ : bool ndarray of shape (n_features,)
+        Whether each feature is selected.
+    importances_ : ndarray of shape (n_features,)
+        Mean importance of each feature.
+    shadow_importances_ : ndarray of shape (n_shadows, n_features)
+        Mean importance of each shadow.
+    p_values_ : ndarray of shape (n_features,)
+        Share of the shadows that are at least as important, counting the feature itself as one.
+    q_values_ : ndarray of shape (n_features,)
+        Smallest ``fdr`` at which each feature is selected.
+    threshold_ : float
+        Smallest importance of a selected feature; infinite if none is selected.
+    n_shadows_ : int
+        Number of copies of each column.
+    smallest_selection_ : int
+        Smallest number of features (or groups) that can be selected with ``n_shadows_`` copies.
+    feature_groups_ : int ndarray of shape (n_features,)
+        Group of each column; without ``feature_groups``, one group per column.
+    run_importances_ : ndarray of shape (n_runs, (1 + n_shadows) n_features)
+        Importances in each run: the columns of X, followed by the copies one after another.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names; only defined if X has feature names that are all strings.
+
+    See Also
+    --------
+    stability : How much importances vary with the samples and the seed.
+
+    Notes
+    -----
+    *When the bound holds.* The false discovery rate is at most ``fdr`` times the share of
+    irrelevant features if irrelevant features and shadows are exchangeable, given the relevant
+    features and y: noise columns are independent of y and of the relevant columns, identically
+    distributed, and rows are exchangeable. With V(t) and S(t) the numbers of irrelevant features
+    and of shadows with importance at least t, V / (1 + S) is then a supermartingale in t, as in
+    the proof for knockoffs. If noise columns follow different distributions, the bound holds on
+    average over these, not within each.
+
+    *When it does not.* Permuting removes the correlation between a shadow and the real columns. An
+    irrelevant feature that is correlated with a relevant one predicts y, and its importance exceeds
+    that of any shadow. Such features are selected; counted as false, they can be most of the
+    selection (for example in the Checkerboard problem, where neighbours have correlation 0.9).
+    The selector tests whether a column and y are independent, not whether the column adds
+    information to the others. Put columns with the same signal into one of ``feature_groups``, or
+    read a selected feature as "this feature or one that is correlated with it".
+
+    All columns of a copy share one permutation, so shadows keep the correlations among themselves.
+    They are drawn once and not per run: a column that is correlated with y by chance is so in
+    every run, and so must be the shadows that it is compared with. Counting the runs in which a
+    feature beats fresh shadows, as if runs were independent, would declare such a column
+    significant.
+
+    Weak features may not exceed hundreds of shadows: a selection with error control is smaller
+    than a ranking suggests.
+
+    References
+    ----------
+    M. B. Kursa and W. R. Rudnicki, "Feature selection with the Boruta package", Journal of
+    Statistical Software, 2010.
+
+    R. F. Barber and E. J. Candes, "Controlling the false discovery rate via knockoffs", The Annals
+    of Statistics, 2015.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from randsub import PRSRegressor
+    >>> from randsub.datasets import make_friedman
+    >>> from randsub.selection import ShadowSelector
+    >>> from randsub.solver import Solver
+    >>> X, y, relevant = make_friedman(300, 15, correlation=0.0, random_state=0)
+    >>> solver = Solver(max_iter=200, learning_rate=5e-3, n_revivals=0)
+    >>> model = PRSRegressor(KNeighborsRegressor(), solver=solver)
+    >>> selector = ShadowSelector(model, n_runs=3, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True).tolist() == relevant.tolist()
+    True
+    >>> selector.transform(X).shape
+    (300, 5)
+    """
+
+    estimator: Any
+    _: KW_ONLY
+    fdr: float = 0.1
+    n_shadows: int | Literal["auto"] = "auto"
+    n_runs: int = 5
+    importance_getter: Any = "auto"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"])],
+        "fdr": [Interval(Real, 0, 1, closed="neither")],
+        "n_shadows": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_runs": [Interval(Integral, 1, None, closed="left")],
+        "importance_getter": [str, callable],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Table, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator on X and its shadows, and select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, as for the estimator's ``fit``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for the estimator's ``fit``. Samples with weight 0 are removed.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        tags = get_tags(self).input_tags
+        X = check_table(
+            self, X, reset=True, accept_sparse=tags.sparse, allow_nan=tags.allow_nan, min_samples=2
+        )
+        samples = check_samples(self, X, y, sample_weight, y_numeric=False)
+        check_weights_are_taken(self.estimator, sample_weight)
+        rows, weight = samples.rows, samples.sample_weight
+        X, y, weight = take_rows(X, rows), samples.y[rows], None if weight is None else weight[rows]
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        groups = column_groups(self.estimator, X.shape[1], names)
+        n_groups = int(groups.max()) + 1
+        n_shadows = self._choose_n_shadows(n_groups)
+        estimator = enlarged(self.estimator, X, groups, names, n_shadows)
+
+        rng = check_random_state(self.random_state)
+        samples = Samples(with_shadows(X, n_shadows, rng), y, weight, np.arange(len(y)))
+        found = fit_repeatedly(
+            estimator,
+            samples,
+            [Replicate(samples.rows, seed) for seed in draw_seeds(self.n_runs, rng)],
+            importance_getter=self.importance_getter,
+            n_jobs=self.n_jobs,
+            description="shadows" if self.verbose else "",
+        )
+        self.n_shadows_ = n_shadows
+        self.smallest_selection_ = smallest_selection(n_groups, n_shadows, self.fdr)
+        self.feature_groups_ = groups
+        self.run_importances_ = found.importances
+        self._select()
+        return self
+
+    def _choose_n_shadows(self, n_groups: int) -> int:
+        if self.n_shadows == "auto":
+            return enough_shadows(n_groups, self.fdr)
+        needed = smallest_selection(n_groups, self.n_shadows, self.fdr)
+        if needed > n_groups:
+            raise ValueError(
+                f"With n_shadows={self.n_shadows} and fdr={self.fdr}, no fewer than {needed} "
+                f"features can be selected, but X has {n_groups} columns or groups of columns: use "
+                f"n_shadows={enough_shadows(n_groups, self.fdr)} or more, or a larger fdr."
+            )
+        return self.n_shadows
+
+    def _select(self) -> None:
+        """From the importances of the runs to p-values per group, and back to columns."""
+        n_features = len(self.feature_groups_)
+        means = self.run_importances_.mean(axis=0).reshape(1 + self.n_shadows_, n_features)
+        self.importances_, self.shadow_importances_ = means[0], means[1:]
+        by_group = np.full((int(self.feature_groups_.max()) + 1, len(means)), -np.inf)
+        np.maximum.at(by_group, self.feature_groups_, means.T)
+        p_values = pooled_p_values(by_group[:, 0], by_group[:, 1:].ravel())
+        q = q_values(p_values)
+        self.p_values_: FloatArray = p_values[self.feature_groups_]
+        self.q_values_: FloatArray = q[self.feature_groups_]
+        self.support_: BoolArray = self.q_values_ <= self.fdr
+        chosen = by_group[q <= self.fdr, 0]
+        self.threshold_ = float(chosen.min()) if len(chosen) else np.inf
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self, "support_")
+        return self.support_
+
+    def table(self) -> pd.DataFrame:
+        """Importance, p-value and q-value of each feature, in the order of the columns of X.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            ``feature``, ``importance``, ``p_value``, ``q_value``, ``selected``.
+        """
+        check_is_fitted(self, "support_")
+        default = [f"x{j}" for j in range(self.n_features_in_)]
+        return pd.DataFrame(
+            {
+                "feature": getattr(self, "feature_names_in_", default),
+                "importance": self.importances_,
+                "p_value": self.p_values_,
+                "q_value": self.q_values_,
+                "selected": self.support_,
+            }
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.target_tags.required = True
+        return tags

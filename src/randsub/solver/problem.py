@@ -1,0 +1,98 @@
+"""Data, objective and settings of the optimisation, constant during training."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from randsub._typing import FloatArray, IntArray
+from randsub.distributions import SubsetDistribution
+from randsub.gradients import Baseline
+from randsub.losses import Loss, Reference
+from randsub.optim.base import Optimizer
+from randsub.parallel import Dispatcher
+from randsub.penalties.base import Penalty
+
+Refresh: TypeAlias = Literal["fresh", "window", "coupled"]
+ObjectiveName: TypeAlias = Literal["ensemble", "members"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The targets of one task.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        As the user gave it, for the base models.
+    encoded : ndarray of shape (n, C)
+        Targets for the loss: in units of the reference, or indicators of the classes.
+    validation : ndarray of shape (n_val, C)
+        The same for the validation rows.
+    strata : int ndarray of shape (n,) or None
+        Class of each row, by which the batches are stratified.
+    reference : Reference
+        Units of the loss; predictions are converted to them.
+    """
+
+    y: Any
+    encoded: FloatArray
+    validation: FloatArray
+    strata: IntArray | None
+    reference: Reference
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data, base models and objective.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        One per task; theta has one row per task.
+    train_rows : int ndarray
+        Rows of X that are split into batches.
+    val_rows : int ndarray
+        Rows of X_val that the best theta is chosen on; if empty, it is chosen on the batches.
+    sample_weight : ndarray of shape (n,)
+        Weights of the rows of X in the loss.
+    val_weight : ndarray of shape (n_val,)
+        Weights of the validation rows in the loss.
+    feature_names : sequence of str
+        For messages; may be empty.
+    """
+
+    distribution: SubsetDistribution
+    loss: Loss
+    penalty: Penalty | None
+    optimizer: Optimizer
+    dispatcher: Dispatcher
+    targets: Sequence[Target]
+    train_rows: IntArray
+    val_rows: IntArray
+    sample_weight: FloatArray
+    val_weight: FloatArray
+    feature_names: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of one fit, from :meth:`randsub.solver.Solver.settings`.
+
+    ``n_masks`` is T; ``n_generations`` is 1 unless the refresh is a window; the others are those of
+    :class:`randsub.solver.Solver` and of the estimators.
+    """
+
+    n_masks: int
+    n_batches: int
+    max_samples: int | None
+    objective: ObjectiveName
+    baseline: Baseline
+    self_normalize: bool
+    ess_threshold: float
+    refresh: Refresh
+    n_generations: int
+    n_revivals: int
+    revival_level: float
+    max_iter: int
+    n_iter_no_change: int | None
+    tol: float

@@ -1,0 +1,146 @@
+"""Three ways to retrain base models once theta has moved away from their proposal.
+
+``fresh``
+    New batches, new masks, all models retrained, as in the paper.
+``window``
+    The masks of a round form generations, each drawn from the theta at that time. Only the oldest
+    is replaced. The weights of all masks refer to the mixture of the current generations (multiple
+    importance sampling with the balance heuristic), so earlier models can still be used.
+``coupled``
+    A maximal coupling turns masks of the old distribution into masks of the new one and leaves the
+    largest possible number of them unchanged; only models of changed masks are retrained.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub.distributions import SubsetDistribution
+from randsub.solver.problem import Problem, Settings
+from randsub.solver.rounds import Plan, Proposal, Round, deal_batches
+
+# Rejection draws per mask before a coupled refresh accepts an independent draw. This only happens
+# if the two distributions differ by less than rounding error.
+MOST_DRAWS = 10_000
+
+RefreshWay: TypeAlias = Callable[
+    [Problem, Settings, int, Sequence[Round], FloatArray, np.random.Generator], list[Plan]
+]
+
+
+def fresh(
+    problem: Problem,
+    settings: Settings,
+    task: int,
+    rounds: Sequence[Round],
+    theta: FloatArray,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Split into new batches and draw all masks from theta; earlier rounds are discarded."""
+    batches = deal_batches(
+        problem.train_rows,
+        settings.n_batches,
+        problem.targets[task].strata,
+        settings.max_samples,
+        rng,
+    )
+    n_generations, n_masks = settings.n_generations, settings.n_masks
+    proposal = Proposal(
+        np.tile(theta, (n_generations, 1)), np.arange(n_masks) * n_generations // n_masks
+    )
+    return [
+        Plan(
+            task=task,
+            batch=batch,
+            masks=problem.distribution.sample(theta, n_masks, rng),
+            proposal=proposal,
+            untrained=np.ones(n_masks, dtype=bool),
+        )
+        for batch in batches
+    ]
+
+
+def window(
+    problem: Problem,
+    settings: Settings,
+    task: int,
+    rounds: Sequence[Round],
+    theta: FloatArray,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Replace the oldest generation of each round by draws from theta."""
+    plans = []
+    for former in rounds:
+        old = former.proposal
+        oldest = old.generations == 0
+        masks = former.masks.toarray().astype(bool)
+        masks[oldest] = problem.distribution.sample(theta, int(oldest.sum()), rng)
+        proposal = Proposal(
+            np.concatenate([old.thetas[1:], theta[np.newaxis]]),
+            np.where(oldest, len(old.thetas) - 1, old.generations - 1),
+        )
+        plans.append(Plan(task, former.batch, masks, proposal, oldest, former))
+    return plans
+
+
+def coupled(
+    problem: Problem,
+    settings: Settings,
+    task: int,
+    rounds: Sequence[Round],
+    theta: FloatArray,
+    rng: np.random.Generator,
+) -> list[Plan]:
+    """Move the masks of each round to theta, changing as few of them as possible."""
+    plans = []
+    for former in rounds:
+        old_theta = former.proposal.thetas[-1]
+        masks, changed = couple_masks(
+            problem.distribution, former.masks.toarray().astype(bool), old_theta, theta, rng
+        )
+        proposal = Proposal(theta[np.newaxis], np.zeros(len(masks), dtype=np.intp))
+        plans.append(Plan(task, former.batch, masks, proposal, changed, former))
+    return plans
+
+
+def is_worn(ess: FloatArray, settings: Settings) -> BoolArray:
+    """Which tasks need a refresh, (P,), by the smallest effective sample size of their rounds."""
+    return ess < settings.ess_threshold * settings.n_masks
+
+
+WAYS: Mapping[str, RefreshWay] = {"fresh": fresh, "window": window, "coupled": coupled}
+
+
+def couple_masks(
+    distribution: SubsetDistribution,
+    masks: BoolArray,
+    old: FloatArray,
+    new: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[BoolArray, BoolArray]:
+    """Turn masks drawn from p(z | old) into draws from p(z | new) by maximal coupling.
+
+    A mask is kept with probability ``min(1, p_new / p_old)``. Otherwise it is replaced by a draw
+    from the part of p_new that p_old does not cover: draws z' from p_new are accepted with
+    probability ``1 - min(1, p_old(z') / p_new(z'))``.
+
+    Returns
+    -------
+    masks : bool ndarray of shape (T, M)
+    changed : bool ndarray of shape (T,)
+    """
+    log_ratio = distribution.log_prob(masks, new) - distribution.log_prob(masks, old)
+    changed = np.log1p(-rng.random(len(masks))) >= log_ratio
+    masks = masks.copy()
+    pending: IntArray = np.flatnonzero(changed)
+    for _ in range(MOST_DRAWS):
+        if not len(pending):
+            break
+        drawn = distribution.sample(new, len(pending), rng)
+        masks[pending] = drawn
+        log_covered = distribution.log_prob(drawn, old) - distribution.log_prob(drawn, new)
+        accepted = rng.random(len(pending)) >= np.exp(np.minimum(log_covered, 0.0))
+        pending = pending[~accepted]
+    return masks, changed

@@ -1,0 +1,59 @@
+"""The current fit, as callbacks see it."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from randsub.solver.state import TrainingState
+
+
+class Run(ABC):
+    """A fit that is about to begin, or in progress.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The model that is being fitted.
+    name : str
+        Name of the model, and for networks the part that is being trained.
+    has_parts : bool
+        Whether a fit may run the loop several times.
+    share : float
+        Fraction of the whole work that is done after all epochs of the current loop: 1 unless a
+        network is trained in several parts.
+    """
+
+    estimator: Any
+    has_parts: bool = False
+    share: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Name of what is being trained."""
+        return type(self.estimator).__name__
+
+    @property
+    @abstractmethod
+    def can_predict(self) -> bool:
+        """Whether :meth:`fitted_estimator` is available."""
+
+    @abstractmethod
+    def fitted_estimator(self, state: TrainingState) -> Any:
+        """The model that ``fit`` would return if training ended with this state.
+
+        A new object, bit for bit equal to that model. Its ``n_estimators`` members are trained for
+        it; they are reused as long as the best alpha and the rounds do not change, also for the
+        model that ``fit`` returns.
+        """
+
+    @abstractmethod
+    def save(self, path: Path, state: TrainingState) -> None:
+        """Write a checkpoint from which the fit can be resumed.
+
+        Parameters
+        ----------
+        path : Path
+            The file; an existing one is replaced atomically.
+        state : TrainingState
+            After a whole epoch.
+        """

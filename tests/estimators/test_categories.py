@@ -1,0 +1,297 @@
+"""Columns of categories: encoded, drawn together, and ranked as the columns they are."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from flat_parameters import flat
+from randsub import PRSRegressor
+from randsub.estimators.categories import CategoryEncoder
+from randsub.exceptions import BaseModelError
+
+QUICK = {"n_estimators": 20, "max_iter": 5, "n_batches": 2, "n_revivals": 0, "random_state": 0}
+
+
+def load_example():
+    path = Path(__file__).resolve().parents[2] / "examples" / "groups.py"
+    spec = importlib.util.spec_from_file_location("groups_example", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def frame(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "b": rng.normal(size=n),
+            "kind": pd.Categorical(rng.choice(["p", "q"], n)),
+            "flag": rng.random(n) < 0.5,
+        }
+    )
+    return X, X["a"].to_numpy() + 2.0 * (X["colour"] == "red").to_numpy()
+
+
+def fitted(X, y, base=None, **params):
+    return PRSRegressor(base or KNeighborsRegressor(), **flat(**{**QUICK, **params})).fit(X, y)
+
+
+def test_the_columns_that_matter_come_first():
+    example = load_example()
+    X, y = example.make_frame()
+    model = PRSRegressor(KNeighborsRegressor(), max_iter=400, random_state=0).fit(X[:300], y[:300])
+    assert model.feature_importances_.shape == (8,)
+    ranked = X.columns[np.argsort(-model.feature_importances_)]
+    assert set(ranked[:4]) == set(example.RELEVANT)
+    assert model.feature_importances_[np.argsort(-model.feature_importances_)[3]] > 0.3
+    assert model.score(X[300:], y[300:]) > 0.7
+
+
+def test_attributes_are_about_the_columns_of_the_frame():
+    X, y = frame()
+    model = fitted(X, y)
+    assert model.n_features_in_ == 5
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert model.alpha_.shape == (5,)
+    assert model.expected_size_ == pytest.approx(model.alpha_.sum())
+    origin = model.category_encoder_.origin_
+    np.testing.assert_array_equal(origin, [0, 1, 1, 1, 2, 3, 3, 4])
+    assert model.category_encoder_.categories_ == [["blue", "green", "red"], ["p", "q"]]
+    for columns, member in zip(model.estimators_features_, model.estimators_, strict=True):
+        assert set(columns) <= set(range(5))
+        if len(columns):
+            assert member.n_features_in_ == np.isin(origin, columns).sum()
+
+
+def test_it_is_the_same_as_groups_of_indicators():
+    X, y = frame()
+    model = fitted(X, y)
+    encoded = model.category_encoder_.transform(X, model.standardizer_.transform(X))
+    by_hand = fitted(encoded, y, feature_groups=model.category_encoder_.origin_, standardize=False)
+    np.testing.assert_array_equal(model.alpha_, by_hand.group_alpha_)
+    np.testing.assert_array_equal(model.predict(X), by_hand.predict(encoded))
+
+
+def test_polars_gives_the_same():
+    X, y = frame()
+    plain = X.astype({"kind": str})
+    ours, theirs = fitted(plain, y), fitted(as_polars(plain), y)
+    np.testing.assert_array_equal(ours.alpha_, theirs.alpha_)
+    np.testing.assert_array_equal(ours.predict(plain), theirs.predict(as_polars(plain)))
+    np.testing.assert_array_equal(ours.predict(plain), ours.predict(as_polars(plain)))
+
+
+def as_polars(frame):
+    return pl.DataFrame({name: frame[name].to_list() for name in frame.columns})
+
+
+def test_unseen_categories_encode_to_zeros():
+    X, y = frame()
+    model = fitted(X, y)
+    strange = X.assign(colour="violet")
+    encoded = model.category_encoder_.transform(strange, model.standardizer_.transform(strange))
+    assert not encoded[:, 1:4].any()
+    assert np.isfinite(model.predict(strange)).all()
+    kinds = X.assign(kind=pd.Categorical(["z"] * len(X)))
+    assert np.isfinite(model.predict(kinds)).all()
+    validated = PRSRegressor(KNeighborsRegressor(), **flat(**QUICK)).fit(X, y, X_val=kinds, y_val=y)
+    assert validated.alpha_.shape == (5,)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_a_missing_category_is_one_of_its_own(missing):
+    X, y = frame()
+    X["colour"] = X["colour"].astype(object)
+    X.loc[:5, "colour"] = missing
+    model = fitted(X, y)
+    encoded = model.category_encoder_.transform(X, model.standardizer_.transform(X))
+    place = model.category_encoder_.categories_[0].index(None)
+    np.testing.assert_array_equal(np.flatnonzero(encoded[:, 1 + place]), np.arange(6))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    seen=st.lists(
+        st.one_of(st.text(max_size=3), st.integers(-3, 3), st.none(), st.booleans()), min_size=1
+    ),
+    later=st.lists(st.one_of(st.text(max_size=3), st.integers(-3, 3), st.none())),
+)
+def test_indicators_of_any_values(seen, later):
+    def table(values):
+        column = np.empty(len(values), dtype=object)
+        column[:] = values
+        return pd.DataFrame({"x": np.zeros(len(values)), "c": pd.Series(column, dtype=object)})
+
+    encoder = CategoryEncoder(np.array([1])).fit(table(seen), np.arange(len(seen)))
+    encoded = encoder.transform(table(seen), table(seen))
+    assert (encoded.sum(axis=1) == 1.0).all()
+    same = [[(type(a), a) == (type(b), b) for b in seen] for a in seen]
+    np.testing.assert_array_equal(encoded @ encoded.T == 1.0, same)
+    if later:
+        known = [any((type(a), a) == (type(b), b) for b in seen) for a in later]
+        np.testing.assert_array_equal(
+            encoder.transform(table(later), table(later)).sum(axis=1), known
+        )
+
+
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "polars", "array"])
+def test_a_missing_label_in_a_listed_column_of_numbers(kind):
+    X, y = frame()
+    code = np.arange(60) % 3 + 0.0
+    code[:7] = np.nan
+    plain = X[["a", "b"]].assign(code=code)
+    make = {
+        "pandas": lambda table: table,
+        "nullable": lambda table: table.assign(code=table["code"].astype("Int64")),
+        "polars": lambda table: pl.DataFrame(table.to_dict("list")),
+        "array": lambda table: table.to_numpy(),
+    }[kind]
+    model = fitted(make(plain), y, categorical_features=[2])
+    assert model.category_encoder_.categories_ == [[None, 0, 1, 2]]
+    text = plain.assign(code=plain["code"].map({0.0: "p", 1.0: "q", 2.0: "r"}))
+    expected = fitted(text, y)
+    np.testing.assert_array_equal(model.alpha_, expected.alpha_)
+    np.testing.assert_array_equal(model.predict(make(plain)), expected.predict(text))
+    # Numbers that are missing elsewhere are refused as ever.
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.predict(make(plain.assign(a=np.nan)))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        fitted(make(plain.assign(a=np.nan)), y, categorical_features=[2])
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        fitted(make(plain), y, categorical_features=[])
+
+
+# -- when nothing is encoded ---------------------------------------------------------------------
+
+
+def test_models_that_treat_categories_themselves_get_them_as_they_are():
+    X, y = frame()
+    native = HistGradientBoostingRegressor(max_iter=3, categorical_features="from_dtype")
+    categories = X.astype({"colour": "category"})
+    assert fitted(categories, y, native).category_encoder_ is None
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), lambda part: part.select_dtypes("object").columns),
+        remainder="passthrough",
+    )
+    pipeline = make_pipeline(encoder, Ridge())
+    texts = X[["a", "colour", "b"]].astype({"colour": object})
+    assert fitted(texts, y, pipeline).category_encoder_ is None
+
+
+@pytest.mark.parametrize("kind", ["numbers", "digits", "polars categories", "polars enum"])
+def test_numbers_that_are_declared_to_be_categories_are_labels(kind):
+    """Month or postcode: their order means nothing."""
+    X, _ = frame(n=150)
+    code = np.random.default_rng(1).integers(0, 6, 150)
+    y = np.array([2.0, -2.0, 1.5, -1.5, 2.5, -2.5])[code] + X["a"].to_numpy()
+    plain = X[["a", "b"]].assign(code=[f"n{c}" for c in code])
+    digits = code.astype(str).tolist()
+    table = {
+        "numbers": plain.assign(code=pd.Categorical(code)),
+        "digits": plain.assign(code=pd.Categorical(digits)),
+        "polars categories": as_polars(plain).with_columns(
+            code=pl.Series(digits, dtype=pl.Categorical)
+        ),
+        "polars enum": as_polars(plain).with_columns(
+            code=pl.Series(digits, dtype=pl.Enum([*"012345"]))
+        ),
+    }[kind]
+    model, expected = fitted(table, y), fitted(plain, y)
+    np.testing.assert_array_equal(model.category_encoder_.columns, [2])
+    np.testing.assert_array_equal(model.alpha_, expected.alpha_)
+    np.testing.assert_array_equal(model.predict(table), expected.predict(plain))
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_text_and_objects_that_are_numbers_are_read_so(dtype):
+    X, y = frame()
+    X = X[["a", "b"]].assign(level=np.arange(len(X)) % 4)
+    X["level"] = X["level"].astype(dtype)
+    model = fitted(X, y)
+    assert model.category_encoder_ is None
+    off = fitted(X, y, categorical_features=None)
+    np.testing.assert_array_equal(model.alpha_, off.alpha_)
+    listed = fitted(X, y, categorical_features="from_dtype")
+    np.testing.assert_array_equal(listed.category_encoder_.columns, [2])
+    assert len(listed.category_encoder_.origin_) == 6
+
+
+def test_nothing_is_encoded_where_the_user_says_so():
+    X, y = frame()
+    with pytest.raises(BaseModelError, match="could not convert"):
+        fitted(X, y, categorical_features=None, alpha_init=0.9)
+
+
+@pytest.mark.parametrize(
+    "columns", [[1, 3], [-4, 3], ["colour", "kind"], [False, True] * 2 + [False]]
+)
+def test_columns_can_be_listed(columns):
+    X, y = frame()
+    model = fitted(X, y, categorical_features=columns)
+    np.testing.assert_array_equal(model.category_encoder_.columns, [1, 3])
+    np.testing.assert_array_equal(model.alpha_, fitted(X, y).alpha_)
+
+
+def test_columns_of_an_array_can_be_listed():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=60), rng.integers(0, 3, 60)])
+    y = X[:, 0] + (X[:, 1] == 1)
+    model = fitted(X, y, categorical_features=[1])
+    assert model.category_encoder_.categories_ == [[0.0, 1.0, 2.0]]
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        (["nothing"], "names the column 'nothing', but X has"),
+        ([9], "numbered 0 to 4"),
+        ([True, False], "2 truth values, but X has 5"),
+        ([[0]], "a list of columns"),
+        ("some", "categorical_features"),
+    ],
+)
+def test_columns_that_are_not_there(columns, message):
+    X, y = frame()
+    with pytest.raises(ValueError, match=message):
+        fitted(X, y, categorical_features=columns)
+
+
+def test_columns_that_are_neither_numbers_nor_categories_are_named():
+    X, y = frame()
+    X["when"] = pd.date_range("2020-01-01", periods=len(X))
+    with pytest.raises(ValueError, match=r"'when': 'datetime64.*neither numbers nor categories"):
+        fitted(X, y)
+
+
+def test_errors_name_the_columns_of_the_frame():
+    class Picky(KNeighborsRegressor):
+        def fit(self, X, y):
+            raise ValueError("no, thanks")
+
+    X, y = frame()
+    with pytest.raises(BaseModelError) as caught:
+        fitted(X, y, Picky(), alpha_init=0.9, categorical_features="from_dtype")
+    assert set(caught.value.names) <= set(X.columns)
+    assert len(caught.value.features) == len(set(caught.value.features)) <= 5
+
+
+def test_the_same_for_any_number_of_workers():
+    X, y = frame()
+    one, two = fitted(X, y, n_jobs=1), fitted(X, y, n_jobs=2)
+    np.testing.assert_array_equal(one.alpha_, two.alpha_)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))

@@ -1,0 +1,489 @@
+"""Where the work runs changes the time, never the result."""
+
+import multiprocessing
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from joblib import parallel_config
+from scipy import sparse
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from randsub.engines import GenericEngine, Learner
+from randsub.exceptions import BaseModelError
+from randsub.parallel import (
+    Assignment,
+    Data,
+    Dispatcher,
+    average_prediction,
+    blas_threads,
+    dispatch,
+)
+
+N, N_VAL, M = 40, 9, 5
+
+
+@pytest.fixture
+def data() -> Data:
+    rng = np.random.default_rng(0)
+    return Data(
+        X=rng.normal(size=(N, M)),
+        X_val=rng.normal(size=(N_VAL, M)),
+        sample_weight=rng.uniform(0.5, 2.0, N),
+        fit_params={},
+    )
+
+
+@pytest.fixture
+def work(data) -> list[Assignment]:
+    """Two batches, one without masks, and one for another target."""
+    rng = np.random.default_rng(1)
+    y = data.X[:, 0] + rng.normal(size=N)
+    rows = rng.permutation(N)
+    return [
+        Assignment(
+            y=target,
+            train_rows=np.sort(rows[cut:]),
+            query_rows=np.sort(rows[:cut]),
+            val_rows=val_rows,
+            masks=rng.random((n_masks, M)) < 0.5,
+            seeds=rng.integers(1000, size=n_masks),
+        )
+        for target, cut, val_rows, n_masks in [
+            (y, 10, np.array([4, 1]), 7),
+            (y, 12, np.array([], dtype=int), 0),
+            (-(y**2), 5, np.arange(N_VAL), 4),
+        ]
+    ]
+
+
+LEARNER = Learner(ExtraTreeRegressor(max_depth=3), passes_weight=True)
+
+
+def plainly(data: Data, work: list[Assignment]) -> list[np.ndarray]:
+    """What the engine says to each assignment, rows cut out by hand."""
+    engine = GenericEngine(LEARNER)
+    return [
+        engine.predict_many(
+            data.X[a.train_rows],
+            a.y[a.train_rows],
+            a.masks,
+            np.concatenate([data.X[a.query_rows], data.X_val[a.val_rows]]),
+            a.seeds,
+            data.sample_weight[a.train_rows],
+        )
+        for a in work
+    ]
+
+
+def assert_all_equal(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+WORKERS = [
+    pytest.param(None, None, id="default"),
+    pytest.param("threading", 1, id="one"),
+    pytest.param("threading", 2, id="threads"),
+    pytest.param("loky", 2, id="processes"),
+]
+
+
+@pytest.mark.parametrize(("backend", "n_jobs"), WORKERS)
+def test_workers_do_not_change_the_predictions(backend, n_jobs, data, work) -> None:
+    expected = plainly(data, work)
+    dispatcher = Dispatcher(GenericEngine(LEARNER), data, n_jobs)
+    with parallel_config(backend=backend) if backend else parallel_config():
+        # The second time tasks are cut by the time that a model took.
+        for _ in range(2):
+            assert_all_equal(dispatcher.predict(work), expected)
+    assert [len(answer) for answer in expected] == [7, 0, 4]
+    assert expected[1].shape == (0, 12, 1)
+    assert expected[2].shape == (4, 5 + N_VAL, 1)
+
+
+@pytest.mark.parametrize(("backend", "n_jobs"), WORKERS)
+def test_workers_do_not_change_the_models(backend, n_jobs, data, work) -> None:
+    expected = plainly(data, work)
+    dispatcher = Dispatcher(GenericEngine(LEARNER), data, n_jobs)
+    with parallel_config(backend=backend) if backend else parallel_config():
+        models = dispatcher.fit(work)
+    assert [len(part) for part in models] == [7, 0, 4]
+    for a, part, answers in zip(work, models, expected, strict=True):
+        X = np.concatenate([data.X[a.query_rows], data.X_val[a.val_rows]])
+        for model, mask, answer in zip(part, a.masks, answers, strict=True):
+            np.testing.assert_array_equal(model.predict(X[:, mask]), answer[:, 0])
+
+
+def test_the_configuration_decides_over_the_number_of_workers(data, work) -> None:
+    engine = CountingEngine(LEARNER)
+    with parallel_config(backend="threading", n_jobs=2):
+        found = Dispatcher(engine, data).predict(work)
+    assert_all_equal(found, plainly(data, work))
+    # Seven models for two workers: had there been one, it would have got all of them at once.
+    assert max(engine.sizes) == 3
+
+
+class CountingEngine(GenericEngine):
+    """Notes the size of each task and what native threads it has."""
+
+    prefers: ClassVar[Any] = "threads"
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        self.sizes: list[int] = []
+        self.pools: list[tuple[list[int], list[int]]] = []
+
+    def predict_many(self, X_train, y_train, masks, *args: Any, **kwargs: Any) -> np.ndarray:
+        self.sizes.append(len(masks))
+        self.pools.append((pool_sizes("blas"), pool_sizes("openmp")))
+        return super().predict_many(X_train, y_train, masks, *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "worth", "sizes"),
+    [
+        (1e-12, 0.0, [1] * 11),
+        # Whole assignments would do, but one of two threads would get more than the other.
+        (1e12, 0.0, [3, 4, 4]),
+        (1e12, 1e12, [4, 7]),
+    ],
+)
+def test_the_size_of_a_task_does_not_change_the_result(
+    seconds, worth, sizes, data, work, monkeypatch
+) -> None:
+    monkeypatch.setattr(dispatch, "SECONDS_PER_TASK", seconds)
+    monkeypatch.setattr(dispatch, "SECONDS_WORTH_SHARING", worth)
+    engine = CountingEngine(LEARNER)
+    dispatcher = Dispatcher(engine, data, n_jobs=2)
+    expected = plainly(data, work)
+    assert_all_equal(dispatcher.predict(work), expected)
+    # Nothing is known about the time yet: a share for each worker.
+    assert sorted(engine.sizes) == [1, 1, 3, 3, 3]
+    engine.sizes.clear()
+    assert_all_equal(dispatcher.predict(work), expected)
+    assert sorted(engine.sizes) == sizes
+
+
+def test_one_worker_gets_whole_assignments(data, work, monkeypatch) -> None:
+    monkeypatch.setattr(dispatch, "SECONDS_PER_TASK", 1e-12)
+    engine = CountingEngine(LEARNER)
+    dispatcher = Dispatcher(engine, data, n_jobs=1)
+    dispatcher.predict(work)
+    dispatcher.predict(work)
+    assert engine.sizes == [7, 4, 7, 4]
+
+
+def test_nothing_to_do(data, work) -> None:
+    dispatcher = Dispatcher(GenericEngine(LEARNER), data, n_jobs=2)
+    assert dispatcher.predict([]) == []
+    assert dispatcher.fit([]) == []
+    [only] = dispatcher.predict([work[1]])
+    assert only.shape == (0, 12, 1)
+    assert dispatcher.fit([work[1]]) == [[]]
+    # That taught it nothing about the time a model takes.
+    assert_all_equal(dispatcher.predict(work), plainly(data, work))
+
+
+def test_an_assignment_in_pieces(work) -> None:
+    pieces = list(work[0].pieces(3))
+    assert [len(piece.masks) for piece in pieces] == [3, 3, 1]
+    np.testing.assert_array_equal(np.concatenate([p.masks for p in pieces]), work[0].masks)
+    np.testing.assert_array_equal(np.concatenate([p.seeds for p in pieces]), work[0].seeds)
+    assert all(piece.train_rows is work[0].train_rows for piece in pieces)
+    assert list(work[1].pieces(3)) == []
+    assert [a.n_queries for a in work] == [12, 12, 5 + N_VAL]
+
+
+@pytest.mark.parametrize(("backend", "n_jobs"), WORKERS)
+def test_a_failure_comes_back_from_any_worker(backend, n_jobs, work, data) -> None:
+    X = data.X.copy()
+    X[:, 3] = np.nan
+    dispatcher = Dispatcher(GenericEngine(Learner(Ridge())), Data(X, data.X_val, None, {}), n_jobs)
+    masks = np.zeros((4, M), dtype=bool)
+    masks[:, 1] = True
+    masks[2, 3] = True
+    bad = Assignment(work[0].y, np.arange(30), np.arange(30, N), np.arange(3), masks, np.arange(4))
+    with (
+        parallel_config(backend=backend) if backend else parallel_config(),
+        pytest.raises(BaseModelError, match="contains NaN") as caught,
+    ):
+        dispatcher.predict([bad])
+    assert caught.value.features == (1, 3)
+    assert caught.value.model == "Ridge()"
+    located = caught.value.located(list("abcde"), 3)
+    assert located.names == ("b", "d")
+
+
+# -- the data ------------------------------------------------------------------------------------
+
+
+class Spy(LinearRegression):
+    seen: ClassVar[list[tuple[Any, dict[str, Any]]]] = []
+
+    def fit(self, X: Any, y: Any, **params: Any) -> "Spy":
+        self.seen.append((X, params))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        self.seen.append((X, {}))
+        return np.zeros(X.shape[0])
+
+
+@pytest.fixture
+def spied() -> Iterator[list[tuple[Any, dict[str, Any]]]]:
+    Spy.seen.clear()
+    yield Spy.seen
+    Spy.seen.clear()
+
+
+def test_weights_and_metadata_are_cut_with_the_rows(spied) -> None:
+    X = np.arange(12.0).reshape(6, 2)
+    params = {"cohort": np.arange(6) * 10, "names": list("abcdef"), "flag": "yes"}
+    data = Data(X, X, np.arange(6) + 0.5, params)
+    rows = np.array([1, 2, 5])
+    one = Assignment(
+        np.arange(6), rows, np.array([0, 3]), rows[:0], np.ones((1, 2), dtype=bool), np.arange(1)
+    )
+    Dispatcher(GenericEngine(Learner(Spy(), passes_weight=True)), data).predict([one])
+    (fitted_on, seen), (asked_about, _) = spied
+    np.testing.assert_array_equal(fitted_on, X[rows])
+    np.testing.assert_array_equal(asked_about, X[[0, 3]])
+    np.testing.assert_array_equal(seen["sample_weight"], [1.5, 2.5, 5.5])
+    np.testing.assert_array_equal(seen["cohort"], [10, 20, 50])
+    assert list(seen["names"]) == ["b", "c", "f"]
+    assert seen["flag"] == "yes"
+
+
+def frames(library: str) -> tuple[Any, Any]:
+    columns = {"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"], "c": [True, False, True, True]}
+    above = {"a": [7, 8, 9], "b": ["y", "x", "x"], "c": [False, False, True]}
+    if library == "pandas":
+        dtypes = {"a": "int32", "b": "category", "c": "boolean"}
+        return pd.DataFrame(columns).astype(dtypes), pd.DataFrame(above).astype(dtypes)
+    schema = {"a": pl.Int32, "b": pl.Enum(["x", "y"]), "c": pl.Boolean}
+    return pl.DataFrame(columns, schema=schema), pl.DataFrame(above, schema=schema)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_reach_the_base_model_with_names_and_dtypes(library, spied) -> None:
+    X, X_val = frames(library)
+    assignment = Assignment(
+        y=np.zeros(4),
+        train_rows=np.array([0, 1, 3]),
+        query_rows=np.array([2]),
+        val_rows=np.array([2, 0]),
+        masks=np.array([[True, False, True], [False, True, False]]),
+        seeds=np.arange(2),
+    )
+    Dispatcher(GenericEngine(Learner(Spy())), Data(X, X_val, None, {})).predict([assignment])
+    tables = [table for table, _ in spied]
+    for table, names, n_rows in zip(
+        tables, [["a", "c"], ["a", "c"], ["b"], ["b"]], [3, 3, 3, 3], strict=True
+    ):
+        assert type(table) is type(X)
+        assert list(table.columns) == names
+        assert list(table.dtypes) == list(X[names].dtypes)
+        assert len(table) == n_rows
+    # Held-out rows, then validation rows in the order asked for.
+    assert [list(table["a"]) for table in tables[:2]] == [[1, 2, 4], [3, 9, 7]]
+    assert [list(table["b"]) for table in tables[2:]] == [["x", "y", "y"], ["x", "x", "y"]]
+
+
+def test_a_sparse_matrix_stays_sparse(spied, data, work) -> None:
+    X = sparse.csr_array(data.X)
+    dispatcher = Dispatcher(GenericEngine(Learner(Spy())), Data(X, X, None, {}))
+    whole = Assignment(
+        work[0].y, np.arange(30), np.arange(30, 40), np.array([3, 1]), np.ones((1, M), bool), [0]
+    )
+    dispatcher.predict([whole])
+    (fitted_on, _), (asked_about, _) = spied
+    assert isinstance(fitted_on, sparse.csr_array)
+    assert isinstance(asked_about, sparse.csr_array)
+    np.testing.assert_array_equal(asked_about.toarray(), data.X[[*range(30, 40), 3, 1]])
+
+
+# -- native threads ------------------------------------------------------------------------------
+
+
+def pool_sizes(api: str) -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == api]
+
+
+@contextmanager
+def two_native_threads() -> Iterator[None]:
+    """Two threads for BLAS, also on a machine with one processor."""
+    with threadpool_limits(2, user_api="blas"):
+        assert set(pool_sizes("blas")) == {2}
+        yield
+        assert set(pool_sizes("blas")) == {2}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_native_libraries_run_on_one_thread_inside_a_task(n_jobs, data, work) -> None:
+    engine = CountingEngine(LEARNER)
+    dispatcher = Dispatcher(engine, data, n_jobs)
+    with two_native_threads():
+        openmp = pool_sizes("openmp")
+        dispatcher.predict(work)
+        assert pool_sizes("openmp") == openmp
+    assert len(engine.pools) >= 2
+    for blas, inner_openmp in engine.pools:
+        assert set(blas) == {1}
+        assert set(inner_openmp) <= {1}
+
+
+def test_the_limit_is_lifted_after_a_failure(data, work) -> None:
+    class Failing(GenericEngine):
+        def predict_many(self, *args: Any, **kwargs: Any) -> np.ndarray:
+            assert set(pool_sizes("blas")) == {1}
+            raise RuntimeError("no")
+
+    with two_native_threads(), pytest.raises(RuntimeError, match="no"):
+        Dispatcher(Failing(LEARNER), data).predict(work)
+
+
+def test_the_limit_stays_while_another_thread_needs_it() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with blas_threads.one_thread():
+            entered.set()
+            leave.wait(timeout=30.0)
+
+    with two_native_threads():
+        other = threading.Thread(target=hold)
+        other.start()
+        try:
+            assert entered.wait(timeout=30.0)
+            # The other one came first and goes first.
+            with blas_threads.one_thread():
+                assert set(pool_sizes("blas")) == {1}
+                leave.set()
+                other.join(timeout=30.0)
+                assert set(pool_sizes("blas")) == {1}
+            assert set(pool_sizes("blas")) == {2}
+        finally:
+            leave.set()
+            other.join(timeout=30.0)
+
+
+def test_the_limit_stays_when_we_go_first() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with blas_threads.one_thread():
+            entered.set()
+            leave.wait(timeout=30.0)
+
+    other = threading.Thread(target=hold)
+    with two_native_threads():
+        try:
+            with blas_threads.one_thread():
+                other.start()
+                assert entered.wait(timeout=30.0)
+            assert set(pool_sizes("blas")) == {1}
+        finally:
+            leave.set()
+            other.join(timeout=30.0)
+        assert set(pool_sizes("blas")) == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_at_the_wrong_moment_does_not_block_the_child() -> None:
+    def limited() -> None:
+        with blas_threads.one_thread():
+            assert set(pool_sizes("blas")) == {1}
+
+    child = multiprocessing.get_context("fork").Process(target=limited)
+    # As if another thread were about to begin a task.
+    with blas_threads._LIMIT._lock:
+        child.start()
+        child.join(timeout=60.0)
+    assert child.exitcode == 0
+
+
+def test_libraries_that_came_later_are_limited_too(monkeypatch) -> None:
+    built = []
+    controller = blas_threads.ThreadpoolController
+
+    def build() -> Any:
+        built.append(controller())
+        return built[-1]
+
+    monkeypatch.setattr(blas_threads, "ThreadpoolController", build)
+    limit = blas_threads._ThreadLimit()
+    for _ in range(3):
+        with limit.hold(), limit.hold():
+            pass
+    # Looking for libraries takes time: once, until a new module may have brought one.
+    assert len(built) == 1
+    monkeypatch.setitem(sys.modules, "a_module_with_a_library", ModuleType("a"))
+    with limit.hold(), limit.hold():
+        pass
+    assert len(built) == 2
+
+
+# -- the average of an ensemble ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_models", [1, 10, 23])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        LEARNER,
+        Learner(KNeighborsClassifier(3), np.array(["a", "b", "c"]), "soft"),
+        Learner(DecisionTreeClassifier(max_depth=2), np.array(["a", "b", "c"]), "hard"),
+    ],
+    ids=["values", "probabilities", "votes"],
+)
+def test_the_average_is_the_plain_mean(learner, n_models, data) -> None:
+    rng = np.random.default_rng(2)
+    masks = rng.random((n_models, M)) < 0.5
+    masks[0] = False
+    y: Any = data.X[:, 0]
+    if learner.classes is not None:
+        y = learner.classes[rng.integers(3, size=N)]
+    engine = GenericEngine(learner)
+    seeds = np.arange(n_models)
+    models = engine.fit_many(data.X, y, masks, seeds)
+    features = [np.flatnonzero(mask) for mask in masks]
+    found = average_prediction(engine, models, features, data.X_val, 1)
+    expected = engine.predict_many(data.X, y, masks, data.X_val, seeds).mean(axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+    # The order of the additions is the same for any number of workers.
+    for backend in ("threading", "loky"):
+        with parallel_config(backend=backend):
+            again = average_prediction(engine, models, features, data.X_val, 2)
+        np.testing.assert_array_equal(again, found)
+
+
+def test_the_average_is_taken_on_one_native_thread(data) -> None:
+    seen = []
+
+    class Watching(LinearRegression):
+        def predict(self, X: Any) -> np.ndarray:
+            seen.append(pool_sizes("blas") + pool_sizes("openmp"))
+            return super().predict(X)
+
+    model = Watching().fit(data.X, data.X[:, 0])
+    with two_native_threads():
+        for n_jobs in (1, 2):
+            average_prediction(
+                GenericEngine(Learner(model)), [model] * 12, [np.arange(M)] * 12, data.X, n_jobs
+            )
+    assert len(seen) == 24
+    assert all(set(sizes) == {1} for sizes in seen)

@@ -1,0 +1,156 @@
+"""Each warning is given where it is due, and not elsewhere."""
+
+from copy import copy
+
+import numpy as np
+import pytest
+
+from randsub.report.diagnostics import notices
+from randsub.report.findings import Findings
+from randsub.report.labelled_rows import Rows
+from randsub.report.model_comparison import Comparison, Contender
+
+
+def titles(model, train=None, comparison=None):
+    found = notices(Findings(model, train, comparison=comparison))
+    levels = [notice.level for notice in found]
+    assert levels == sorted(levels, reverse=True)  # warnings first
+    return {notice.title: notice for notice in found}
+
+
+def with_history(model, **columns):
+    """The model with another past of 100 epochs: by default a quiet one."""
+    model = copy(model)
+    quiet = {
+        "objective": np.ones(100),
+        "validation_objective": np.r_[np.linspace(1.0, 0.5, 50), np.full(50, 0.6)],
+        "min_ess": np.full(100, 15.0),
+        "expected_size": np.full(100, 5.0),
+        "refreshed": np.arange(100) % 10 == 0,
+        "revived": np.zeros(100, dtype=bool),
+        "n_models_trained": np.arange(100),
+    }
+    model.history_ = (
+        model.history_.iloc[:0].reindex(range(1, 101)).assign(**quiet, **{}).assign(**columns)
+    )
+    model.n_iter_, model.stop_reason_ = 100, "all epochs done"
+    model.best_iter_ = int(model.history_["validation_objective"].idxmin())
+    return model
+
+
+def test_a_quiet_training_is_not_doubted(regressor):
+    found = titles(with_history(regressor))
+    assert not {"Training was still improving", "Alpha was still moving"} & set(found)
+    assert "The best epoch is among the last" not in found
+    assert "Models were renewed very often" not in found
+
+
+def test_improvement_at_the_end(regressor):
+    model = with_history(regressor, validation_objective=np.linspace(1.0, 0.5, 100))
+    notice = titles(model)["Training was still improving"]
+    assert notice.level == "warning"
+    assert "epoch 100 of 100" in notice.explanation
+    assert "10% of the total gain" in notice.explanation
+
+
+def test_a_best_epoch_at_the_end_that_gains_nothing_is_a_note(regressor):
+    falling = np.r_[np.linspace(1.0, 0.5, 90), np.full(9, 0.5), 0.4999]
+    found = titles(with_history(regressor, validation_objective=falling))
+    assert found["The best epoch is among the last"].level == "note"
+    assert "Training was still improving" not in found
+
+
+def test_an_expected_size_that_still_grows(regressor):
+    size = np.r_[np.full(90, 5.0), np.linspace(5.0, 7.0, 10)]
+    notice = titles(with_history(regressor, expected_size=size))["Alpha was still moving"]
+    assert "from 5 to 7" in notice.explanation
+
+
+def test_models_renewed_all_the_time(regressor):
+    refreshed = np.arange(100) % 4 > 0
+    found = titles(with_history(regressor, refreshed=refreshed))
+    notice = found["Models were renewed very often"]
+    assert "75% of the epochs" in notice.explanation
+
+
+def test_interruption(regressor):
+    model = copy(regressor)
+    model.stop_reason_ = "interrupted"
+    assert "epoch 30 of 30" in titles(model)["Training was interrupted"].explanation
+    model.max_iter = None
+    assert "of 2,400" in titles(model)["Training was interrupted"].explanation
+    assert "Training was interrupted" not in titles(regressor)
+
+
+@pytest.mark.parametrize(("alpha_init", "is_due"), [(0.1, True), (0.25, False), ("auto", False)])
+def test_few_subsets_hold_a_feature(regressor, alpha_init, is_due):
+    model = copy(regressor)  # 20 subsets
+    model.alpha_init = alpha_init
+    assert ("Too few subsets hold a feature" in titles(model)) == is_due
+
+
+def test_members_without_features(regressor):
+    model = copy(regressor)
+    empty = [np.array([], dtype=int)] * 3
+    model.estimators_features_ = [*empty, *regressor.estimators_features_[3:]]
+    assert "3 of 20 members" in titles(model)["Members without any feature"].explanation
+
+
+@pytest.mark.parametrize(("n_small", "is_due"), [(6, True), (7, False)])
+def test_classes_that_are_missing_from_batches(classifier, n_small, is_due):
+    # 80 % of them are dealt into five batches.
+    y = np.repeat(["small", "large"], [n_small, 200])
+    train = Rows(np.zeros((len(y), 6)), y, None)
+    found = titles(classifier, train)
+    assert ("Classes that are missing from batches" in found) == is_due
+    if is_due:
+        assert "small (6)" in found["Classes that are missing from batches"].explanation
+
+
+def test_few_validation_rows(regressor):
+    few, enough = (Rows(np.zeros((n, 30)), np.zeros(n), None) for n in (100, 200))
+    assert "about 20 were set" in titles(regressor, few)["Few validation rows"].explanation
+    assert "Few validation rows" not in titles(regressor, enough)
+    model = copy(regressor)
+    model.validation_fraction = None
+    assert "No validation rows" in titles(model)
+
+
+def test_large_subsets_and_flat_importances(regressor):
+    model = copy(regressor)
+    model.expected_size_, model.alpha_ = 15.0, np.full(30, 0.5)
+    found = titles(model)
+    assert "15 of 30 features" in found["Members see much of the data"].explanation
+    assert "No feature stands out" in found
+    model.expected_size_, model.alpha_ = 2.0, np.eye(30)[0]
+    assert not {"Members see much of the data", "No feature stands out"} & set(titles(model))
+
+
+def test_training_rows_that_are_not_given(regressor):
+    assert "not given" in titles(regressor)["Not all checks were possible"].explanation
+    given = Rows(np.zeros((100, 30)), np.zeros(100), None)
+    assert "Not all checks were possible" not in titles(regressor, given)
+
+
+def test_no_seed(regressor):
+    model = copy(regressor)
+    model.random_state = None
+    assert "No seed" in titles(model)
+    assert "No seed" not in titles(regressor)
+
+
+def against(lead, n_test=100):
+    model = Contender("model", "This model", 0.8, (0.7, 0.9), 1.0, None, None)
+    forest = Contender("forest", "Forest", 0.8 - lead[0], (0.7, 0.9), 1.0, lead, 1.0)
+    return Comparison("R²", "RMSE", (model, forest), 50, n_test, False)
+
+
+def test_rivals(regressor):
+    better, equal, worse = (0.1, 0.05, 0.15), (0.01, -0.05, 0.07), (-0.1, -0.15, -0.05)
+    assert not [t for t in titles(regressor, None, against(better)) if "forest" in t]
+    assert "Not clearly better than a random forest" in titles(regressor, None, against(equal))
+    found = titles(regressor, None, against(worse))["Worse than a random forest"]
+    assert found.level == "warning"
+    assert "0.800 against 0.900, a difference of −0.100" in found.explanation  # noqa: RUF001
+    assert "Few new rows" in titles(regressor, None, against(better, n_test=10))
+    assert "Few new rows" not in titles(regressor, None, against(better))

@@ -1,0 +1,137 @@
+"""The tools that draw the map of the house."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parent.parent / "tools"
+
+
+def tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"tools_{name}", TOOLS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SOURCE = '''"""A module.
+
+Of two lines.
+"""
+
+# A comment.
+TEXT = """Not a docstring,
+but a value."""
+
+
+def double(number):
+    """Twice the number."""
+    return (
+        2 * number  # beside code
+    )
+'''
+
+
+def test_docstrings_comments_and_blank_lines_are_not_code() -> None:
+    assert tool("lines").code_lines(SOURCE) == 2 + 1 + 3
+
+
+def test_lines_are_counted_by_package_at_two_times(tmp_path: Path) -> None:
+    lines = tool("lines")
+    for name in ("a.py", "room/b.py"):
+        path = tmp_path / "src" / "randsub" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SOURCE)
+    counts = lines.count(tmp_path)
+    assert counts == {"src/randsub": {".": 6, "room": 6}}
+    printed = lines.table(counts, {"src/randsub": lines.Counter({"old": 1000})})
+    rows = [row.split() for row in printed.splitlines() if row]
+    assert rows[0] == ["before", "after"]
+    assert ["src/randsub/old", "1,000", "0"] in rows
+    assert rows[-1] == ["total", "1,000", "12"]
+
+
+@pytest.fixture(scope="module")
+def walk() -> ModuleType:
+    return tool("walk")
+
+
+def test_the_walk_of_a_fit_is_told_in_order(walk: ModuleType) -> None:
+    fit = walk.problems()["PRSClassifier.fit"]()
+    functions = [function for stay in fit.stays for function in stay.functions]
+    of_loop = [stay.file for stay in fit.stays].index(
+        next(f for f in fit.files if Path(f).name == walk.LOOP)
+    )
+    assert "BasePRS.fit" in functions
+    assert 0 < of_loop < len(fit.stays) - 1
+    # Every function once, and no call of a known function opens a file again.
+    assert len({(s.file, f) for s in fit.stays for f in s.functions}) == len(functions)
+    assert all(stay.functions for stay in fit.stays)
+    again = {file for files in fit.visited_again().values() for file in files}
+    assert again == {file for file in fit.files if sum(stay.file == file for stay in fit.stays) > 1}
+    assert f"{len(fit.files) + len({s.file for s in fit.foundation})} files" in "\n".join(
+        walk.summary(fit)
+    )
+
+
+def test_a_fit_enters_few_files_and_none_again(walk: ModuleType) -> None:
+    fit = walk.problems()["PRSClassifier.fit"]()
+    assert len(fit.files) + len({stay.file for stay in fit.foundation}) <= 25
+    assert fit.visited_again()["visited again"] == []
+
+
+@pytest.mark.parametrize("name", ["PRSClassifier.fit", "PRSClassifier.predict", "PRSNetwork.fit"])
+def test_the_map_for_contributors_is_the_walk(walk: ModuleType, name: str) -> None:
+    page = (TOOLS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = page.split(f"### `{name}`\n\n")[1].split("\n\n")[0]
+    shown = [line.split("`")[1] for line in section.splitlines()]
+    assert shown == walk.problems()[name]().files
+
+
+def test_a_stay_lasts_while_the_file_is_open(walk: ModuleType) -> None:
+    path = walk.Walk()
+    path._enter("a.py", "first")
+    path._enter("b.py", "called")
+    path._leave("b.py")
+    path._enter("a.py", "second")
+    path._leave("a.py")
+    path._enter("c.py", "other")
+    path._leave("c.py")
+    path._enter("b.py", "called")
+    path._leave("b.py")
+    path._leave("a.py")
+    path._enter("b.py", "new")
+    stays = [(stay.file, stay.functions, stay.again) for stay in path.stays]
+    assert stays == [
+        ("a.py", ["first", "second"], False),
+        ("b.py", ["called"], False),
+        ("c.py", ["other"], False),
+        ("b.py", ["new"], True),
+    ]
+    assert path.visited_again()["visited again"] == ["b.py"]
+
+
+def test_an_unknown_walk_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, str(TOOLS / "walk.py"), "fit"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "no walk is called 'fit'; choose from PRSClassifier.fit" in done.stderr
+
+
+def test_files_have_at_most_450_lines() -> None:
+    root = TOOLS.parent
+    sources = [*(root / "src").rglob("*.py"), *(root / "experiments" / "src").rglob("*.py")]
+    assert len(sources) > 100
+    long = {
+        str(path.relative_to(root)): n
+        for path in sources
+        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 450
+    }
+    assert not long
