@@ -140,3 +140,34 @@ def test_what_was_compiled_from_earlier_sources_is_removed(tmp_path) -> None:
     assert others < second
     assert len(second - others) == 2
     assert not first & second
+
+
+def test_variants_of_types_that_are_gone_are_compiled_again(tmp_path) -> None:
+    """An index that an earlier release has written may name classes that this one lacks."""
+    source = """
+from typing import NamedTuple
+from randsub._compile import compiled
+
+class {name}(NamedTuple):
+    x: float
+
+@compiled()
+def twice(pair):
+    return 2.0 * pair.x
+
+print(twice({name}(3.0)))
+"""
+    module = tmp_path / "kernel.py"
+    stamp = (1_000_000_000, 1_000_000_000)
+    for name in ("Former", "Latter"):
+        module.write_text(source.format(name=name))
+        # As old as before: nothing but the name of the class has changed.
+        os.utime(module, stamp)
+        # Imported, as classes of a script are pickled as a whole.
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", "import kernel"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert done.stdout.strip() == "6.0", done.stderr

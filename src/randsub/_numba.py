@@ -27,6 +27,13 @@ __all__ = ["cgutils", "event", "name_cache_by_content"]
 class _NamedByContent(IndexDataCacheFile):
     """A cache in which a variant's file has the name of its signature, constants and source."""
 
+    def _load_index(self) -> Any:
+        """The variants on disk; none if they are of types that an earlier release had."""
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
     def save(self, key: Any, data: Any) -> None:
         """Write the variant first, then the index that mentions it."""
         what = repr((key, self._source_stamp, self._version))
