@@ -49,7 +49,7 @@ class Votes(NamedTuple):
 
 
 @compiled()
-def four_products(lines, row, row0, row1, row2, row3):  # type: ignore[no-untyped-def]
+def _four_products(lines, row, row0, row1, row2, row3):  # type: ignore[no-untyped-def]
     """Sums of products of one line with four others.
 
     Statistics must have the same bits whichever masks are in the call, and a compiler that may
@@ -75,7 +75,7 @@ def _pair_products(lines, held, upper):  # type: ignore[no-untyped-def]
         for b in range(a + 1, last + 1, TILE):
             # Beyond the last column it is multiplied again: same code, same bits for all pairs.
             c, d, e = min(b + 1, last), min(b + 2, last), min(b + 3, last)
-            first, second, third, fourth = four_products(
+            first, second, third, fourth = _four_products(
                 lines, held[a], held[b], held[c], held[d], held[e]
             )
             upper[a, e] = fourth
@@ -113,7 +113,7 @@ def _systems(lines, n_columns, begin, limits):  # type: ignore[no-untyped-def]
     last = len(lines) - 1
     squares, products = np.empty(n_columns), np.empty(n_columns)
     for j in range(n_columns):
-        squares[j], products[j], _, _ = four_products(lines, j, j, last, j, j)
+        squares[j], products[j], _, _ = _four_products(lines, j, j, last, j, j)
     widest = 0
     for t in range(len(begin) - 1):
         size = begin[t + 1] - begin[t]

@@ -11,7 +11,7 @@ from randsub._compile import compiled
 
 
 @compiled()
-def dot(left, right):  # type: ignore[no-untyped-def]
+def _dot(left, right):  # type: ignore[no-untyped-def]
     """Sum of products of two arrays; several partial sums, for speed and for digits."""
     sum0 = sum1 = sum2 = sum3 = 0.0
     whole = len(left) // 4 * 4
@@ -28,7 +28,7 @@ def dot(left, right):  # type: ignore[no-untyped-def]
 @compiled()
 def _shift(line, query, shares):  # type: ignore[no-untyped-def]
     """Subtract the mean, up to its rounding, from a column of training and query rows."""
-    center = dot(line, shares)
+    center = _dot(line, shares)
     for i in range(len(line)):
         line[i] -= center
     for i in range(len(query)):
@@ -48,7 +48,7 @@ def weighted_lines(columns, query, targets, weights, centered, lines, means):  #
     shares = weights / weights.sum()
     target_mean = 0.0
     if centered:
-        target_mean = dot(targets, shares)
+        target_mean = _dot(targets, shares)
     for i in range(n_rows):
         lines[n_columns, i] = (targets[i] - target_mean) * roots[i]
     for j in range(n_columns):
@@ -56,7 +56,7 @@ def weighted_lines(columns, query, targets, weights, centered, lines, means):  #
         means[j] = 0.0
         if centered:
             _shift(line, query[j], shares)
-            means[j] = dot(line, shares)
+            means[j] = _dot(line, shares)
         for i in range(n_rows):
             lines[j, i] = (line[i] - means[j]) * roots[i]
     return target_mean
@@ -76,7 +76,7 @@ def class_moments(columns, query, codes, weights, totals, moments):  # type: ign
     for j in range(n_columns):
         line, mean, variance = columns[j], means[j], variances[j]
         center = _shift(line, query[j], shares)
-        rest = dot(line, shares)
+        rest = _dot(line, shares)
         mean[:] = 0.0
         variance[:] = 0.0
         for i in range(n_rows):
