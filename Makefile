@@ -82,14 +82,13 @@ test-ray:
 docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx -b html -E -W --keep-going -n docs docs/_build/html
 
-#   make bench  what PRS costs: a step, the engines, their floors, a paper-scale run, wide data
+#   make bench  what PRS costs: a step, the engines, their floors, a paper-scale run
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/floors.py
 	$(BIN)/python benchmarks/scaling.py --output $(BENCH)
 	$(BIN)/python benchmarks/paper_scale.py
-	$(BIN)/python benchmarks/wide.py
 
 #   make paper  the authors' own files (DATA=folder): the paper's settings, then the defaults
 paper: $(VENV)/.experiments

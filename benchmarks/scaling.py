@@ -87,8 +87,7 @@ def seconds_per_epoch(N: int, M: int, T: int, n_epochs: int) -> float:
             n_estimators=T,
             alpha_init=min(0.5, 15 / M),
             max_iter=n,
-            solver=Solver(ess_threshold=1.0, n_revivals=0),
-            n_iter_no_change=None,
+            solver=Solver(ess_threshold=1.0, n_revivals=0, n_iter_no_change=None),
             n_jobs=1,
             random_state=0,
         )

@@ -22,13 +22,11 @@ from typing import Any
 
 import numpy as np
 from plain import plain_gradient
-from scipy.sparse import csr_array
 
 from randsub.distributions import Bernoulli
 from randsub.gradients import (
     ensemble_output,
     importance_weights,
-    log_weights,
     model_costs,
     score_gradient,
 )
@@ -45,11 +43,10 @@ def make_round(n_features: int, seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     drawn = np.full(n_features, ALPHA)
     theta = np.clip(drawn + rng.normal(scale=0.002, size=n_features), 0.001, 0.999)
-    masks = Bernoulli(n_features).sample(drawn, N_MODELS, rng)
-    sparse = csr_array(masks, dtype=float)
+    sparse = Bernoulli(n_features).sample(drawn, N_MODELS, rng)
     return {
         "theta": theta,
-        "masks": masks,
+        "masks": sparse.toarray() != 0,
         "sparse": sparse,
         "log_q": Bernoulli(n_features).log_prob(sparse, drawn),
         "predictions": rng.normal(size=(N_MODELS, BATCH, 1)),
@@ -62,7 +59,7 @@ def our_gradient(world: dict[str, Any]) -> Any:
     """The gradient as the library computes it."""
     distribution, loss = Bernoulli(len(world["theta"])), SquaredError()
     masks, theta, predictions = world["sparse"], world["theta"], world["predictions"]
-    w = importance_weights(log_weights(distribution, masks, theta, world["log_q"]))
+    w = importance_weights(distribution.log_prob(masks, theta) - world["log_q"])
     output = ensemble_output(w, predictions)
     costs = model_costs(loss.gradient(world["targets"], output, world["weights"]), predictions)
     return score_gradient(distribution, masks, theta, w, costs, "weighted")

@@ -37,14 +37,14 @@ def main() -> None:
     X, y = make_frame()
     train, test = slice(0, 300), slice(300, None)
 
-    grouped = PRSRegressor(KNeighborsRegressor(), max_iter=600, random_state=0)
+    grouped = PRSRegressor(KNeighborsRegressor(), random_state=0)
     grouped.fit(X[train], y[train])
     print(f"categories kept together: test R2 {grouped.score(X[test], y[test]):.2f}")
     importances = pd.Series(grouped.feature_importances_, index=X.columns)
     print(importances.sort_values(ascending=False).round(2).to_string())
 
     one_hot = pd.get_dummies(X, dtype=float)
-    plain = PRSRegressor(KNeighborsRegressor(), max_iter=600, random_state=0)
+    plain = PRSRegressor(KNeighborsRegressor(), random_state=0)
     plain.fit(one_hot[train], y[train])
     print(f"\none-hot first: test R2 {plain.score(one_hot[test], y[test]):.2f}")
     importances = pd.Series(plain.feature_importances_, index=one_hot.columns)

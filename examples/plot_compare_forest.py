@@ -16,14 +16,11 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
 from randsub.datasets import make_friedman
-from randsub.solver import Solver
 
 X, y, relevant = make_friedman(n_samples=500, n_irrelevant=100, random_state=0)
 train, test = slice(0, 300), slice(300, 500)
 
-prs = PRSRegressor(
-    KNeighborsRegressor(), max_iter=600, solver=Solver(learning_rate=2e-3), random_state=0
-)
+prs = PRSRegressor(KNeighborsRegressor(), random_state=0)
 prs.fit(X[train], y[train])
 forest = RandomForestRegressor(100, max_features=1 / 3, random_state=0)
 forest.fit(X[train], y[train])

@@ -17,7 +17,10 @@ from randsub.solver import Solver
 X, y, relevant = make_friedman(n_samples=300, n_irrelevant=45, random_state=0)
 path = AlphaPath()
 model = PRSRegressor(
-    KNeighborsRegressor(), max_iter=600, solver=Solver(learning_rate=2e-3), random_state=0
+    KNeighborsRegressor(),
+    max_iter=600,
+    solver=Solver(learning_rate=2e-3, n_revivals=2),
+    random_state=0,
 )
 model.set_callbacks(path).fit(X, y)
 print(f"stopped: {model.stop_reason_}; best epoch: {model.best_iter_} of {model.n_iter_}")
@@ -25,7 +28,7 @@ print(f"stopped: {model.stop_reason_}; best epoch: {model.best_iter_} of {model.
 # %%
 # The objective on the held-out batches and on validation; the effective sample size, with the
 # threshold below which models are retrained; and the expected number of features per member.
-# Dropped features are revived twice.
+# ``n_revivals=2`` revives dropped features twice; by default they stay dropped.
 
 ConvergenceDisplay.from_estimator(model)
 plt.show()

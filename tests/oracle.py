@@ -28,9 +28,14 @@ def all_masks(n_features: int) -> Bools:
     return (rows >> np.arange(n_features)) & 1 == 1
 
 
-def index_of(masks: Bools) -> Ints:
+def dense(masks: Masks) -> Bools:
+    """Masks of either kind as a dense boolean array."""
+    return (masks.toarray() if issparse(masks) else np.asarray(masks)) != 0
+
+
+def index_of(masks: Masks) -> Ints:
     """Row of each mask in :func:`all_masks`."""
-    return masks @ (1 << np.arange(masks.shape[1]))
+    return dense(masks) @ (1 << np.arange(masks.shape[1]))
 
 
 def probabilities(theta: Floats) -> Floats:
@@ -62,7 +67,7 @@ def finite_differences(
     return slopes
 
 
-def p_value_of_law(masks: Bools, expected: Floats) -> float:
+def p_value_of_law(masks: Masks, expected: Floats) -> float:
     """Chi-square test of masks against the probability of every subset.
 
     A mask of probability 0 that does occur is a contradiction; subsets too rare for the
@@ -71,7 +76,7 @@ def p_value_of_law(masks: Bools, expected: Floats) -> float:
     observed = np.bincount(index_of(masks), minlength=len(expected))
     if observed[expected == 0.0].any():
         return 0.0
-    counts = expected * len(masks)
+    counts = expected * masks.shape[0]
     rare = counts < 8.0
     if counts[rare].sum() >= 8.0:
         observed = np.append(observed[~rare], observed[rare].sum())
@@ -182,6 +187,6 @@ class Chain(SubsetDistribution):
         return np.arange(self.n_columns)
 
     def _chances(self, masks: Masks, theta: Floats) -> tuple[Bools, Floats]:
-        held = (masks.toarray() if issparse(masks) else np.asarray(masks)) != 0
+        held = dense(masks)
         after = np.hstack([np.ones((len(held), 1), dtype=bool), held[:, :-1]])
         return held, np.where(after, theta, theta / 2.0)

@@ -140,3 +140,26 @@ def test_bad_input(change, error, message):
     arguments = {"model": regressor(), "penalties": [ExpectedSize(0.1)], "X": X, "y": y, **change}
     with pytest.raises(error, match=message):
         search_penalty(**arguments)
+
+
+def test_only_the_best_model_is_repeated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 40))
+    y = X[:, 0]
+    penalties = [ExpectedSize(0.01), ExpectedSize(5.0)]
+    search = search_penalty(regressor(), penalties, X, y)
+    assert [model.n_repeats_ for model in search.models] == [1, 1]
+    alone = regressor(penalty=penalties[search.best_index]).fit(X, y)
+    assert search.best_model.n_repeats_ == alone.n_repeats_ == 5
+    np.testing.assert_array_equal(search.best_model.alphas_, alone.alphas_)
+    # The first repeat is the model that was compared.
+    compared = search.models[search.best_index]
+    np.testing.assert_array_equal(search.best_model.alphas_[0], compared.alpha_)
+    several = search_penalty(regressor(n_repeats=2), penalties, X, y)
+    assert [model.n_repeats_ for model in several.models] == [2, 2]
+    assert several.best_model is several.models[several.best_index]
+    given = search_penalty(regressor(), penalties, X[:18], y[:18], X_val=X[18:], y_val=y[18:])
+    assert given.best_model is given.models[given.best_index]
+    weight = np.where(np.arange(30) < 20, 1.0, 0.0)
+    few = search_penalty(regressor(), penalties, X[:, :20], y, weight)
+    assert few.best_model.n_repeats_ == 5

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from randsub import _tables
 from randsub._tables import (
     ScaledArray,
+    by_column,
     frame_kind,
     is_mapped,
     n_rows,
@@ -29,6 +30,7 @@ from randsub._tables import (
     to_array,
     value_range,
 )
+from randsub.estimators.standardize import Standardizer
 
 VALUES = np.arange(20.0).reshape(5, 4) * np.array([1.0, 0.0, 1.0, -1.0])
 
@@ -235,6 +237,34 @@ def test_slices_of_frames_keep_names_and_dtypes(make) -> None:
     assert list(below["word"]) == ["r", "p"]
 
 
+# -- the order of cells in memory ----------------------------------------------------------------
+
+
+def test_columns_of_an_array_are_made_contiguous() -> None:
+    table = by_column(VALUES)
+    assert table.flags.f_contiguous
+    np.testing.assert_array_equal(table, VALUES)
+    assert by_column(table) is table
+    # Parts of it, and rows below it, are in the same order.
+    part = take_cells(table, np.array([3, 1, 1]), np.array([2, 0]))
+    assert part.flags.f_contiguous
+    assert stack_rows(part, take_cells(table, np.arange(5), np.array([2, 0]))).flags.f_contiguous
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("numpy", "fortran")])
+def test_other_tables_stay_as_they_are(kind) -> None:
+    table = KINDS[kind](VALUES)
+    assert by_column(table) is table
+
+
+def test_large_arrays_and_files_are_not_copied(tmp_path, monkeypatch) -> None:
+    np.save(tmp_path / "table.npy", VALUES)
+    from_file = np.load(tmp_path / "table.npy", mmap_mode="r")
+    assert by_column(from_file) is from_file
+    monkeypatch.setattr(_tables, "WHOLE", VALUES.size - 1)
+    assert by_column(VALUES) is VALUES
+
+
 # -- stacking ------------------------------------------------------------------------------------
 
 
@@ -418,7 +448,7 @@ def test_cells_are_scaled_as_the_whole_table_is(dtype: str, with_gap: bool, monk
         values[17, 2] = np.nan
     scaler = StandardScaler().fit(values)
     whole = scaler.transform(values)
-    lazy = ScaledArray(values, scaler.mean_.astype(whole.dtype), scaler.scale_.astype(whole.dtype))
+    lazy = ScaledArray(values, Standardizer().fit(values, None), whole.dtype)
     assert (lazy.shape, lazy.dtype) == (whole.shape, whole.dtype)
     rows, columns = np.array([3, 3, 29, 17]), np.array([2, 0])
     before = values.copy()
@@ -435,3 +465,13 @@ def test_range_of_values() -> None:
         assert value_range(table) == (-19.0, 18.0)
     assert value_range(VALUES + 100.0) == (0.0, 118.0)
     assert np.isnan(value_range(np.array([[1.0, np.nan]]))).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_cells_lie_in_the_order_of_the_array(order: Any) -> None:
+    values = np.asarray(np.arange(60).reshape(10, 6), order=order)
+    rows, columns = np.array([7, 2, 2]), np.array([5, 0])
+    for X in (values, values[::2], values[:, ::-1]):
+        cells = take_cells(X, rows % len(X), columns)
+        assert cells.flags[f"{order}_CONTIGUOUS"]
+        np.testing.assert_array_equal(cells, X[rows % len(X)][:, columns])

@@ -184,17 +184,21 @@ def make_problem(
     penalty: Penalty | None = None,
     optimizer: Optimizer | None = None,
     feature_names: tuple[str, ...] = (),
+    joint: bool | None = None,
 ) -> Problem:
     """A problem of which everything is known.
 
     The validation table has two rows more than are used, and those that are used come in descending
-    order; sample weights grow with the number of the row.
+    order; sample weights grow with the number of the row. A penalty couples the tasks unless
+    ``joint`` says otherwise.
     """
     reference = reference or Reference()
     X = np.repeat(np.arange(n_rows)[:, np.newaxis], n_features, axis=1).astype(float)
     val_numbers = FIRST_VALIDATION_ROW + np.arange(n_val + 2)
     X_val = np.repeat(val_numbers[:, np.newaxis], n_features, axis=1).astype(float)
     val_rows = np.arange(n_val)[::-1] + 1
+    if joint is None:
+        joint = penalty is not None
     return Problem(
         distribution=distribution or Bernoulli(n_features),
         loss=loss or SquaredError(),
@@ -206,17 +210,18 @@ def make_problem(
                 y=np.full(n_rows, task),
                 encoded=reference.apply(target(np.arange(n_rows), task)),
                 validation=reference.apply(target(FIRST_VALIDATION_ROW + val_rows, task)),
+                # Some rows belong to nobody, as those of weight 0 do.
+                train_rows=np.setdiff1d(np.arange(n_rows), [1, 5]),
+                val_rows=val_rows,
+                val_weight=0.5 + np.arange(n_val) / max(n_val, 1),
                 strata=None if strata is None else strata[task],
                 reference=reference,
             )
             for task in range(n_tasks)
         ],
-        # Some rows belong to nobody, as those of weight 0 do.
-        train_rows=np.setdiff1d(np.arange(n_rows), [1, 5]),
-        val_rows=val_rows,
         sample_weight=1.0 + np.arange(n_rows) / n_rows,
-        val_weight=0.5 + np.arange(n_val) / max(n_val, 1),
         feature_names=feature_names,
+        joint=joint,
     )
 
 

@@ -27,6 +27,7 @@ N_TRAIN, N_VAL, N_TEST = 300, 100, 1000
 
 PAPER: dict[str, Any] = {
     "n_estimators": 100,
+    "n_repeats": 1,
     "max_iter": 3000,
     "learning_rate": 1e-3,
     "n_batches": 10,
@@ -49,6 +50,20 @@ WINDOW = {**FRESH, "refresh": "window"}
 LOGIT = {**SHORT, "refresh": "window", "optimizer": "logit_adam", "learning_rate": 0.02}
 # Base models without probabilities vote.
 SOFT = {"voting": "soft"}
+# Steps in the metric of the distribution, which are the same from ten features to a hundred
+# thousand.
+ONE_RULE = {
+    "self_normalize": True,
+    "n_batches": 5,
+    "ess_threshold": 0.4,
+    "n_revivals": 2,
+    "revival_level": "auto",
+    "n_iter_no_change": 150,
+    "max_iter": 900,
+    "learning_rate": 1e-3,
+    "baseline": "regression",
+    "optimizer": "fisher_adam",
+}
 
 CANDIDATES: dict[str, dict[str, Any]] = {
     "fresh, hard": FRESH,
@@ -71,10 +86,11 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "window, soft": {**WINDOW, **SOFT},
     "logit, hard": LOGIT,
     "logit, soft": {**LOGIT, **SOFT},
+    "one rule for all widths": ONE_RULE,
 }
 CENTER = CANDIDATES["fresh, hard, ESS 0.5, 2400 epochs at 5e-4, 2 revivals"]
 
-# One factor at a time, around the candidate that was chosen.
+# One factor at a time, around the candidate that was chosen first.
 AROUND: dict[str, dict[str, Any]] = {
     "10 batches": {**CENTER, "n_batches": 10},
     "3 batches": {**CENTER, "n_batches": 3},
@@ -96,7 +112,7 @@ AROUND: dict[str, dict[str, Any]] = {
 
 STAGES: dict[str, dict[str, dict[str, Any]]] = {
     "candidates": {"paper": {}, **CANDIDATES},
-    "around the choice": AROUND,
+    "around the former choice": AROUND,
 }
 SETTINGS = {
     name: {**PAPER, **change} for stage in STAGES.values() for name, change in stage.items()
@@ -106,4 +122,4 @@ SETTINGS = {
 assert len(SETTINGS) == sum(map(len, STAGES.values()))
 
 # What became the defaults of PRSClassifier and PRSRegressor.
-CHOSEN = {**PAPER, **CENTER}
+CHOSEN = {**PAPER, **CANDIDATES["one rule for all widths"]}

@@ -29,7 +29,9 @@ for ax, baseline, name in zip(
     axes, ("none", "weighted"), ("without a baseline", "with the baseline"), strict=True
 ):
     estimates = [
-        score_gradient(coins, masks, alpha, weights, costs[masks @ place], baseline)[0]
+        score_gradient(coins, masks, alpha, weights, costs[(masks @ place).astype(int)], baseline)[
+            0
+        ]
         for masks in drawn
     ]
     ax.hist(estimates, bins=40, range=(-1.6, 0.2), color="C0", alpha=0.7)

@@ -1,5 +1,6 @@
 """How methods are trained, tuned and measured."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -119,6 +120,62 @@ def test_prs_chooses_its_penalty_on_validation(classification):
     assert row["models"] == models
 
 
+def test_a_coefficient_of_zero_is_no_penalty(classification):
+    params = prs_parameters(SMALL, 3)
+    plain = measure(cell("prs", "knn", **params), classification)
+    row = measure(cell("prs", "knn", **params, penalties=[0.0]), classification)
+    assert row["tuned"] == 0.0
+    assert {**row, "tuned": None, "seconds": 0} == {**plain, "seconds": 0}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_l1_is_tuned_on_training_and_validation_samples(n_classes):
+    X, _, relevant = make_hypercube(300, 5, random_state=0)
+    y = np.digitize(X[:, relevant[0]], [-0.5, 0.5][: n_classes - 1])
+    data = Problem("classification", X[:80], y[:80], X[80:120], y[80:120], X[120:], y[120:])
+    row = measure(cell("l1"), data)
+    assert row["score"] > 0.8
+    assert row["tuned"] in methods._STRENGTHS
+    assert 1 <= row["size"] <= 10
+    n_separate = 1 if n_classes == 2 else n_classes
+    assert row["models"] == n_separate * (5 * len(methods._STRENGTHS) + 1)
+    # Wrong targets of all validation samples change the choice.
+    wrong = replace(data, y_val=np.roll(y[80:120], 1))
+    assert measure(cell("l1"), wrong)["tuned"] != row["tuned"]
+
+
+@pytest.mark.parametrize("refit", [False, True])
+@pytest.mark.parametrize("method", ["single", "rf", "gbdt", "l1"])
+def test_samples_of_the_final_model(method, refit, classification, monkeypatch):
+    """Training samples alone, or validation samples too; never test samples."""
+    base = {"single": "tree"}.get(method, "")
+    params = {"n_estimators": 3} if method in ("rf", "gbdt") else {}
+    data = replace(classification, refit=refit)
+    row = measure(cell(method, base, **params), data)
+    seen = []
+    final = classification.both if refit else (classification.X_train, classification.y_train)
+    monkeypatch.setattr(Problem, "final", property(lambda self: seen.append(1) or final))
+    again = measure(cell(method, base, **params), replace(data, refit=True))
+    assert seen
+    assert again["score"] == row["score"]
+    assert len(classification.both[0]) == 120
+
+
+@pytest.mark.parametrize("penalties", [[], [0.0, 0.01]])
+def test_ensembles_that_set_validation_samples_aside(classification, penalties):
+    params = prs_parameters(SMALL, 3)
+    more = {"penalties": penalties} if penalties else {}
+    row = measure(cell("prs", "knn", **params, **more), replace(classification, refit=True))
+    models = []
+    for coefficient in penalties or [0.0]:
+        one = {**params, "penalty": ExpectedSize(coefficient) if coefficient else None}
+        model = PRSClassifier(KNeighborsClassifier(), **flat(random_state=1000, **one))
+        models.append(model.fit(*classification.both))
+    best = min(models, key=lambda model: model.validation_loss_)
+    assert row["score"] == best.score(classification.X_test, classification.y_test)
+    assert row["models"] == sum(model.n_models_trained_ for model in models)
+
+
 BASELINES = {
     ("rs", "regression"): RandomSubspaceRegressor,
     ("rs", "classification"): RandomSubspaceClassifier,
@@ -194,7 +251,8 @@ def test_the_paper_s_settings():
 def test_settings_become_a_solver():
     made = with_solver(prs_parameters(PAPER))
     assert made.pop("solver").get_params() == {**Solver.paper().get_params(), "revival_level": 0.02}
-    assert {**PRSClassifier().get_params(deep=False), "alpha_init": 0.05}.items() >= made.items()
+    changed = {"alpha_init": 0.05, "n_repeats": 1, "n_iter_no_change": None}
+    assert {**PRSClassifier().get_params(deep=False), **changed}.items() >= made.items()
     made = PRSClassifier(**with_solver(prs_parameters({})))
     assert made.solver.get_params() == Solver().get_params()
     made = with_solver(prs_parameters({"refresh": "window", "n_generations": 4}, 7))

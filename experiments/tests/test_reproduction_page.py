@@ -1,6 +1,7 @@
 """The page made of several runs."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,14 @@ import pytest
 from randsub_experiments.cell_store import Record
 from randsub_experiments.cells import Cell
 from randsub_experiments.experiments import EXPERIMENTS
-from randsub_experiments.reproduction_page import agreement, fill, merge, portable, write_page
+from randsub_experiments.reproduction_page import (
+    _parts,
+    agreement,
+    fill,
+    merge,
+    portable,
+    write_page,
+)
 from randsub_experiments.result_folder import Folder
 
 
@@ -86,9 +94,55 @@ def test_custom_template(written, tmp_path):
     marks += "".join(f"{{{{ {name} }}}}\n" for name in EXPERIMENTS)
     template.write_text(f"Mine.\n{marks}")
     write_page([folder], tmp_path / "page.md", figures=False, template=template)
-    assert (tmp_path / "page.md").read_text().startswith("Mine.\n| command |")
+    assert (
+        (tmp_path / "page.md").read_text().startswith("Mine.\n<!-- begin runs -->\n\n| command |")
+    )
     with pytest.raises(ValueError, match=r"--template=.*nowhere.md cannot be read"):
         write_page([folder], tmp_path / "page.md", template=tmp_path / "nowhere.md")
+
+
+def test_an_update_keeps_the_other_experiments(written, tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    command = "randsub-experiments {} --jobs 2"
+
+    def genomic(folder, score):
+        cells = [
+            Cell("genomic", "colon", 0, method, "", "", {"benchmark": "scikit-feature"})
+            for method in ("rf", "gbdt")
+        ]
+        row = {"score": score, "models": 1, "seconds": 1.0}
+        some = [Record(cell, row) for cell in cells]
+        Folder(folder).write(EXPERIMENTS["genomic"], some, command.format("genomic"))
+        return folder
+
+    one = tmp_path / "one"
+    Folder(one).write(
+        EXPERIMENTS["simulated"], records("rf", [0.5] * 5), command.format("simulated")
+    )
+    write_page([one, genomic(tmp_path / "old", 0.25)], page, figures=False)
+    before = page.read_text()
+    template = tmp_path / "words.md"
+    words = files("randsub_experiments").joinpath("reproduction_page.md").read_text()
+    template.write_text(words.replace("## Gene-expression data", "## Genes"))
+    new = genomic(tmp_path / "new", 0.75)
+    write_page([new], page, figures=False, template=template, update=True)
+    after = page.read_text()
+    assert after == before.replace("0.250", "0.750").replace("## Gene-expression data", "## Genes")
+    # The same once more changes nothing.
+    write_page([new], page, figures=False, template=template, update=True)
+    assert page.read_text() == after
+    with pytest.raises(ValueError, match="results of simulated in it: write the whole page"):
+        write_page([one], page, figures=False, update=True)
+    page.write_text("# Words\n")
+    with pytest.raises(ValueError, match="is not a page of results"):
+        write_page([new], page, figures=False, update=True)
+
+
+def test_the_page_of_the_repository_can_be_updated():
+    page = Path(__file__).parents[2] / "docs" / "reproduction.md"
+    if not page.exists():
+        pytest.skip("the documents of the repository are not here")
+    assert set(_parts(page)) == {"runs", "agreement", "missing", *EXPERIMENTS}
 
 
 def test_the_template_of_the_repository_fits(written, tmp_path):

@@ -4,14 +4,15 @@ Base models receive the type of table that the user passed: a slice of a frame i
 names and dtypes, a slice of a sparse matrix is sparse. Selecting always copies, so that a base
 model that writes into its input cannot change ours, even when it sees every column.
 
-An array in a memory-mapped file is scaled when it is read: see :class:`ScaledArray`.
+An array in a memory-mapped file is scaled when it is read: see :class:`ScaledArray`. Of a large
+file with contiguous columns, only those that are needed are read: see :func:`is_column_file`.
 """
 
 import mmap
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +25,16 @@ WHOLE = 2**24
 PORTION = 2**20
 
 
+class Scaler(Protocol):
+    """Knows the scale of each column."""
+
+    def moments(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        """What is subtracted from some columns, and then divided by (above 0)."""
+
+    def least_scale(self) -> float:
+        """A number that no column of integers is divided by less than."""
+
+
 @dataclass(frozen=True)
 class ScaledArray:
     """An array whose cells are scaled when they are selected, without a scaled copy of it.
@@ -32,47 +43,71 @@ class ScaledArray:
     ----------
     values : ndarray of shape (n, M)
         As the user passed it; usually in a memory-mapped file.
-    mean, scale : ndarrays of shape (M,)
-        Subtracted from each column, and then divided by (above 0). Their dtype is that of the
-        scaled cells.
+    scaler : Scaler
+        Asked for the columns that are selected, and no others.
+    dtype : dtype
+        Of the scaled cells.
     """
 
     values: Any
-    mean: FloatArray
-    scale: FloatArray
+    scaler: Scaler
+    dtype: np.dtype[Any]
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and columns."""
         return self.values.shape
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Dtype of the scaled cells."""
-        return self.mean.dtype
-
     def take(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Some rows of some columns, scaled, as a new array."""
-        cells = self.values[rows[:, np.newaxis], columns].astype(self.dtype, copy=False)
-        return self._scaled(cells, columns)
+        cells = _cells(self.values, rows, columns).astype(self.dtype, order="C", copy=False)
+        return scale_cells(cells, self.scaler, columns)
 
     def value_range(self) -> tuple[float, float]:
         """The smallest and the largest scaled value; NaN if a value is missing.
 
-        Scaling keeps the order of the values of a column, rounding included.
+        Scaling keeps the order of the values of a column, rounding included. Of integers in a large
+        file of columns, bounds are returned, without reading it.
         """
-        lowest, highest = self.values[0].copy(), self.values[0].copy()
-        for rows in row_portions(*self.shape):
-            np.minimum(lowest, self.values[rows].min(axis=0), out=lowest)
-            np.maximum(highest, self.values[rows].max(axis=0), out=highest)
-        extremes = np.stack([lowest, highest]).astype(self.dtype)
-        scaled = self._scaled(extremes, np.arange(self.shape[1]))
+        if _is_bounded(self.values):
+            lowest, highest = _bounds(self.values)
+            largest = (highest - lowest) / self.scaler.least_scale()
+            return -largest, largest
+        columns = np.arange(self.shape[1])
+        extremes = np.empty((2, len(columns)), self.values.dtype)
+        if is_column_file(self.values):
+            for part in row_portions(*self.shape[::-1]):
+                extremes[:, part] = _extremes(self.values[:, part])
+        else:
+            extremes[:] = self.values[0]
+            for rows in row_portions(*self.shape):
+                lowest, highest = _extremes(self.values[rows])
+                np.minimum(extremes[0], lowest, out=extremes[0])
+                np.maximum(extremes[1], highest, out=extremes[1])
+        scaled = scale_cells(extremes.astype(self.dtype), self.scaler, columns)
         return float(scaled.min()), float(scaled.max())
 
-    def _scaled(self, cells: FloatArray, columns: IntArray) -> FloatArray:
-        cells -= self.mean[columns]
-        cells /= self.scale[columns]
-        return cells
+
+def scale_cells(cells: FloatArray, scaler: Scaler, columns: IntArray) -> FloatArray:
+    """Scale these columns in place, and return them."""
+    mean, scale = scaler.moments(columns)
+    cells -= mean.astype(cells.dtype, copy=False)
+    cells /= scale.astype(cells.dtype, copy=False)
+    return cells
+
+
+def _extremes(part: Any) -> tuple[Any, Any]:
+    return part.min(axis=0), part.max(axis=0)
+
+
+def _is_bounded(X: Table) -> bool:
+    """Whether X is a large file of columns with integers, which only its dtype has to bound."""
+    return is_column_file(X) and X.dtype.kind in "iu"
+
+
+def _bounds(X: Any) -> tuple[float, float]:
+    limits = np.iinfo(X.dtype)
+    return float(limits.min), float(limits.max)
 
 
 def is_mapped(X: Table) -> bool:
@@ -82,6 +117,25 @@ def is_mapped(X: Table) -> bool:
             return True
         X = X.base
     return isinstance(X.obj if isinstance(X, memoryview) else X, mmap.mmap)
+
+
+def is_column_file(X: Table) -> bool:
+    """Whether X is a large array in a memory-mapped file, and column-major.
+
+    Only the columns that are needed are read from such a file.
+    """
+    return (
+        isinstance(X, np.ndarray)
+        and X.ndim == 2
+        and X.shape[1] > 1
+        and _is_column_major(X)
+        and is_large(*X.shape)
+        and is_mapped(X)
+    )
+
+
+def _is_column_major(X: Any) -> bool:
+    return abs(X.strides[0]) < abs(X.strides[1])
 
 
 def is_large(n: int, n_columns: int) -> bool:
@@ -101,10 +155,21 @@ def row_portions(n: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
+def portions(n: int, n_columns: int) -> Iterator[slice]:
+    """All rows of a table: at once, or in portions if it is large."""
+    width = max(n_columns, 1)
+    return row_portions(n, width) if is_large(n, width) else iter([slice(0, n)])
+
+
 def value_range(X: Table) -> tuple[float, float]:
-    """Smallest and largest of all values and 0; NaN if a value is missing."""
+    """Smallest and largest of all values and 0; NaN if a value is missing.
+
+    Bounds, for integers in a large file of columns.
+    """
     if isinstance(X, ScaledArray):
         return X.value_range()
+    if _is_bounded(X):
+        return _bounds(X)
     values = X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
     return float(values.min(initial=0)), float(values.max(initial=0))
 
@@ -141,9 +206,39 @@ def take_cells(X: Table, rows: IntArray, columns: IntArray) -> Table:
     if isinstance(X, ScaledArray):
         return X.take(rows, columns)
     if isinstance(X, np.ndarray) and len(columns):
-        return X[rows[:, np.newaxis], columns]
+        return _cells(X, rows, columns)
     part = take_columns(X, columns)
     return part[rows] if isinstance(part, np.ndarray) else take_rows(part, rows)
+
+
+def by_column(X: Table) -> Table:
+    """X with contiguous columns, if it is an array of moderate size.
+
+    Of thousands of columns a few are read at a time; with contiguous rows, every cell would be in
+    another line of the processor's cache.
+    """
+    if type(X) is np.ndarray and not is_large(*X.shape):
+        return np.asfortranarray(X)
+    return X
+
+
+def _cells(X: Any, rows: IntArray, columns: IntArray) -> Any:
+    """Some rows of some columns of an array, read in the order in which they lie in memory."""
+    if _is_column_major(X):
+        return X.T[columns[:, np.newaxis], rows].T
+    return X[rows[:, np.newaxis], columns]
+
+
+def take_part(X: Table, rows: IntArray, columns: IntArray) -> Table:
+    """Some rows of some columns, in ascending order; X itself if these are all."""
+    if len(columns) < X.shape[1]:
+        return take_cells(X, rows, columns)
+    return take_rows(X, rows) if len(rows) < n_rows(X) else X
+
+
+def union(subsets: Sequence[IntArray]) -> IntArray:
+    """Columns that are in at least one subset, in ascending order."""
+    return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *subsets]))
 
 
 def stack_rows(above: Table, below: Table) -> Table:
@@ -156,6 +251,8 @@ def stack_rows(above: Table, below: Table) -> Table:
             return sys.modules["polars"].concat([above, below], how="vertical_relaxed")
     if sparse.issparse(above):
         return sparse.vstack([above, below], format="csr")
+    if above.flags.f_contiguous:
+        return np.concatenate([above.T, below.T], axis=1).T
     return np.concatenate([above, below])
 
 

@@ -11,8 +11,8 @@ FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# Masks are (T, M): a dense boolean array where they are drawn or handed to an engine, and a sparse
-# array of ones inside a round. The mathematics only uses ``@`` and so accepts both.
+# Masks are (T, M): sparse rows of ones where they are drawn and in a round, dense boolean arrays of
+# some columns where an engine gets them. The mathematics accepts both.
 Masks: TypeAlias = NDArray[Any] | csr_array
 
 # Maps theta to the nearest point of its domain, elementwise.

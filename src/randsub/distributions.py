@@ -4,13 +4,14 @@
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from randsub._compile import compiled
-from randsub._typing import BoolArray, FloatArray, IntArray, Masks
+from randsub._masks import as_dense, as_sparse, sparse_rows
+from randsub._typing import FloatArray, IntArray, Masks
 
 
 class SubsetDistribution(ABC):
@@ -26,9 +27,12 @@ class SubsetDistribution(ABC):
 
     n_parameters: int
     n_columns: int
+    # Whether the parameters are drawn independently of each other, so that those that no mask holds
+    # can be left out of masks and theta alike.
+    is_independent: ClassVar[bool] = False
 
     @abstractmethod
-    def sample(self, theta: FloatArray, n_masks: int, rng: np.random.Generator) -> BoolArray:
+    def sample(self, theta: FloatArray, n_masks: int, rng: np.random.Generator) -> Masks:
         """Draw masks.
 
         Parameters
@@ -39,7 +43,7 @@ class SubsetDistribution(ABC):
 
         Returns
         -------
-        masks : bool ndarray of shape (n_masks, n_parameters)
+        masks : bool ndarray or csr_array of ones, of shape (n_masks, n_parameters)
         """
 
     @abstractmethod
@@ -54,6 +58,10 @@ class SubsetDistribution(ABC):
     def score(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Gradient of the log-probability in theta, shape (n_masks, n_parameters)."""
 
+    def log_prob_empty(self, theta: FloatArray) -> float:
+        """Log-probability of the empty mask."""
+        return float(self.log_prob(np.zeros((1, len(theta)), dtype=bool), theta)[0])
+
     @abstractmethod
     def project(self, theta: FloatArray) -> FloatArray:
         """Nearest point of the domain, elementwise; theta may have any leading shape."""
@@ -62,7 +70,7 @@ class SubsetDistribution(ABC):
     def column_parameters(self) -> IntArray:
         """Index of the parameter of each column, shape (n_columns,)."""
 
-    def expand(self, masks: BoolArray) -> BoolArray:
+    def expand(self, masks: Masks) -> Masks:
         """Masks over columns, shape (n_masks, n_columns), from masks over parameters."""
         return masks[:, self.column_parameters()]
 
@@ -90,38 +98,11 @@ class SubsetDistribution(ABC):
         return coefficients @ score, coefficients @ score**2
 
 
-# dtypes of sparse masks; comparing with a dtype is faster than with a type, at every step.
-ONES_TYPE, INDEX_TYPE = np.dtype(float), np.dtype(np.int32)
-
-
-def as_dense(masks: Any) -> Any:
-    """Masks as a dense array."""
-    return masks.toarray() if issparse(masks) else np.asarray(masks)
-
-
-def as_sparse(masks: Any) -> csr_array:
-    """Masks as sparse rows of ones with 32-bit indices, without a copy if they are already."""
-    if (
-        isinstance(masks, csr_array)
-        and masks.data.dtype == ONES_TYPE
-        and masks.indices.dtype == INDEX_TYPE
-    ):
-        return masks
-    dense = as_dense(masks) != 0
-    # Five times faster than the constructor of csr_array.
-    n_masks, n_parameters = dense.shape
-    held = np.flatnonzero(dense)
-    rows = csr_array(dense.shape)
-    rows.indices = (held % n_parameters).astype(np.int32)
-    rows.indptr = np.searchsorted(held, np.arange(n_masks + 1) * n_parameters).astype(np.int32)
-    rows.data = np.ones(len(held))
-    return rows
-
-
 # Smaller than any probability that a step can reach, but large enough that rounding errors in a sum
 # of weights, times the squared score 1 / EDGE ** 2, stay small.
 EDGE = 1e-6
-NUMBERS_AT_ONCE = 1_000_000
+# Factors whose product is far from underflow if each is at least EDGE.
+FACTORS_PER_LOG = 40
 
 
 class IndependentBernoulli(SubsetDistribution):
@@ -139,16 +120,16 @@ class IndependentBernoulli(SubsetDistribution):
             raise ValueError(f"floor must be in [0, 0.5), got {floor!r}.")
         self.floor = floor
 
-    def sample(self, theta: FloatArray, n_masks: int, rng: np.random.Generator) -> BoolArray:
-        """Draw masks; a parameter at exactly 0 takes no random number."""
-        masks = np.zeros((n_masks, self.n_parameters), dtype=bool)
-        live = np.flatnonzero(theta > 0.0)
-        # A block of rows at a time: the same numbers, without all of them in memory at once.
-        rows = max(1, NUMBERS_AT_ONCE // max(len(live), 1))
-        for start in range(0, n_masks, rows):
-            block = masks[start : start + rows]
-            block[:, live] = rng.random((len(block), len(live))) < theta[live]
-        return masks
+    is_independent: ClassVar[bool] = True
+
+    def sample(self, theta: FloatArray, n_masks: int, rng: np.random.Generator) -> csr_array:
+        """Draw masks, as sparse rows; a parameter at exactly 0 takes no random number."""
+        begin, held = _drawn(np.ascontiguousarray(theta), n_masks, rng)
+        return sparse_rows(begin, held, self.n_parameters)
+
+    def log_prob_empty(self, theta: FloatArray) -> float:
+        """Log-probability of the empty mask."""
+        return float(_log_prob_empty(np.ascontiguousarray(theta)))
 
     def log_prob(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Log-probability of each mask."""
@@ -199,6 +180,10 @@ class Bernoulli(IndependentBernoulli):
         """Every column has its own parameter."""
         return np.arange(self.n_columns)
 
+    def expand(self, masks: Masks) -> Masks:
+        """The masks themselves."""
+        return masks
+
     def __repr__(self) -> str:
         return f"Bernoulli(n_columns={self.n_columns}, floor={self.floor})"
 
@@ -244,28 +229,86 @@ class GroupedBernoulli(IndependentBernoulli):
 
 
 @compiled()
+def _drawn(theta, n_masks, rng):  # type: ignore[no-untyped-def]
+    """Independent draws in sparse rows: where each begins, and the parameters of all masks.
+
+    One parameter after the other. From one mask that holds it to the next, the number of masks
+    that do not is geometric, so the work is in proportion to what is held and not to all masks.
+    """
+    room = int(1.1 * n_masks * theta.sum()) + 1000
+    masks, parameters = np.empty(room, np.int32), np.empty(room, np.int32)
+    begin = np.zeros(n_masks + 1, np.int64)
+    n = 0
+    for j in range(len(theta)):
+        if theta[j] <= 0.0:
+            continue
+        if n + n_masks > room:
+            room = 2 * room + n_masks
+            masks = np.append(masks[:n], np.empty(room - n, np.int32))
+            parameters = np.append(parameters[:n], np.empty(room - n, np.int32))
+        scale, u = 0.0, 0.0
+        if theta[j] < 1.0:
+            u = rng.random()
+            # Most parameters of a wide problem are in no mask: no logarithm for these.
+            if u >= theta[j] * n_masks:
+                continue
+            scale = 1.0 / np.log1p(-theta[j])
+        t = int(min(np.log1p(-u) * scale, n_masks))
+        while t < n_masks:
+            masks[n], parameters[n] = t, j
+            begin[t + 1] += 1
+            n += 1
+            t += 1
+            if theta[j] < 1.0:
+                t += int(min(np.log1p(-rng.random()) * scale, n_masks))
+    for t in range(n_masks):
+        begin[t + 1] += begin[t]
+    place = begin[:-1].copy()
+    held = np.empty(n, np.int32)
+    for i in range(n):
+        held[place[masks[i]]] = parameters[i]
+        place[masks[i]] += 1
+    return begin, held
+
+
+@compiled()
+def _log_prob_empty(theta):  # type: ignore[no-untyped-def]
+    """Sum of log(1 - theta), a logarithm per product of several factors."""
+    total = 0.0
+    for start in range(0, len(theta), FACTORS_PER_LOG):
+        product = 1.0
+        for j in range(start, min(start + FACTORS_PER_LOG, len(theta))):
+            product *= 1.0 - min(max(theta[j], EDGE), 1.0 - EDGE)
+        total += np.log(product)
+    return total
+
+
+@compiled()
+def _log_odds(theta):  # type: ignore[no-untyped-def]
+    inside = min(max(theta, EDGE), 1.0 - EDGE)
+    return np.log(inside / (1.0 - inside))
+
+
+@compiled()
 def _log_probs(begin, columns, ones, thetas):  # type: ignore[no-untyped-def]
     """Log-probability of masks in sparse rows under several thetas, (G, T)."""
     n_thetas, n_parameters = thetas.shape
     log_odds = np.empty(n_parameters)
-    at_edge, beside_edge = np.log(EDGE), np.log1p(-EDGE)
+    # Whichever are fewer: logarithms of all parameters, or of all entries of the masks.
+    by_parameter = n_parameters <= len(columns)
     result = np.empty((n_thetas, len(begin) - 1))
     for g in range(n_thetas):
-        nothing_held = 0.0
-        for j in range(n_parameters):
-            # Most entries of a trained theta are 0: no logarithms for these.
-            log_held, log_not_held = at_edge, beside_edge
-            theta = thetas[g, j]
-            if theta >= 1.0 - EDGE:
-                log_held, log_not_held = beside_edge, at_edge
-            elif theta > EDGE:
-                log_held, log_not_held = np.log(theta), np.log1p(-theta)
-            log_odds[j] = log_held - log_not_held
-            nothing_held += log_not_held
+        empty = _log_prob_empty(thetas[g])
+        if by_parameter:
+            for j in range(n_parameters):
+                log_odds[j] = _log_odds(thetas[g, j])
         for t in range(len(begin) - 1):
-            total = nothing_held
+            total = empty
             for p in range(begin[t], begin[t + 1]):
-                total += ones[p] * log_odds[columns[p]]
+                if by_parameter:
+                    total += ones[p] * log_odds[columns[p]]
+                else:
+                    total += ones[p] * _log_odds(thetas[g, columns[p]])
             result[g, t] = total
     return result
 

@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 
+from randsub._tables import n_rows
 from randsub._typing import FloatArray, Table
-from randsub.estimators.prs import BasePRS
+from randsub.estimators.prs import BasePRS, count_repeats
 from randsub.penalties import ExpectedSize, FusedLasso, Penalty
 
 COEFFICIENTS = (0.0, 1e-4, 1e-3, 1e-2)
@@ -26,7 +27,8 @@ class PenaltySearch:
     Attributes
     ----------
     best_model : PRSClassifier or PRSRegressor
-        The fitted model with the best penalty.
+        The fitted model with the best penalty. If ``n_repeats="auto"`` means several repeats, it
+        is fitted once more with these; otherwise it is one of ``models``.
     best_index : int
         Row of the best penalty in the table.
     table : pandas.DataFrame
@@ -35,7 +37,7 @@ class PenaltySearch:
         given; ``expected_size``; ``n_models_trained``; ``started_from``, the row whose alpha the
         fit started from (-1 means ``alpha_init``); ``seconds``; ``best``.
     models : list
-        The fitted models, one per row.
+        The fitted models, one per row, each with a single repeat unless ``n_repeats`` is a number.
     """
 
     best_model: Any
@@ -96,7 +98,8 @@ def search_penalty(
     ----------
     model : PRSClassifier or PRSRegressor
         Its ``penalty`` is replaced. It is cloned and not fitted itself. Its ``n_jobs`` applies to
-        each fit.
+        each fit. With ``n_repeats="auto"`` penalties are compared on one validation split, and only
+        the best model is repeated; with a number, all fits have that number of repeats.
     penalties : iterable of Penalty or None
         For example ``image_penalties(28, 28)``, or
         ``[ExpectedSize(lam) for lam in (1e-4, 1e-3, 1e-2, 1e-1)]``.
@@ -137,6 +140,7 @@ def search_penalty(
     _check(model, penalties, X_val, scoring, warm_iter)
     scorer = None if X_val is None else check_scoring(model, scoring=scoring)
     scorer_params = {} if sample_weight_val is None else {"sample_weight": sample_weight_val}
+    validation = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
     # One seed for all fits, whatever the model's random_state is.
     seed = _seed(model)
     coefficients = pd.DataFrame([{} if p is None else p.coefficients() for p in penalties])
@@ -147,15 +151,15 @@ def search_penalty(
     for place, penalty in enumerate(penalties):
         start = _nearest(places, place) if warm_start and place else -1
         candidate = clone(model).set_params(penalty=penalty, random_state=seed)
+        if model.n_repeats == "auto":
+            candidate.set_params(n_repeats=1)
         if start >= 0:
             candidate.set_params(
                 alpha_init=_raised(models[start], model),
                 max_iter=max(1, round(warm_iter * (model.max_iter or model._solver().max_iter))),
             )
         begin = time.perf_counter()
-        candidate.fit(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val
-        )
+        candidate.fit(X, y, sample_weight, **validation)
         models.append(candidate)
         row = {"validation_loss": candidate.validation_loss_}
         if scorer is not None:
@@ -169,7 +173,12 @@ def search_penalty(
     score = -table["validation_score"] if scoring is not None else np.zeros(len(table))
     best = int(np.lexsort([table["validation_loss"], score])[0])
     table["best"] = np.arange(len(table)) == best
-    return PenaltySearch(models[best], best, table, models)
+    best_model = models[best]
+    n_repeats = _n_repeats(model, best_model, X, sample_weight, X_val)
+    if n_repeats != best_model.n_repeats_:
+        best_model = clone(model).set_params(penalty=penalties[best], random_state=seed)
+        best_model.fit(X, y, sample_weight, **validation)
+    return PenaltySearch(best_model, best, table, models)
 
 
 def _check(
@@ -192,6 +201,17 @@ def _check(
         )
     if not 0.0 < warm_iter <= 1.0:
         raise ValueError(f"warm_iter must be in (0, 1], got {warm_iter!r}.")
+
+
+def _n_repeats(model: BasePRS, fitted: Any, X: Table, sample_weight: Any, X_val: Any) -> int:
+    """Number of repeats that the model has on this data; ``fitted`` is a copy of it."""
+    weight = np.ones(n_rows(X)) if sample_weight is None else np.asarray(sample_weight)
+    return count_repeats(
+        model.n_repeats,
+        n_samples=int(np.count_nonzero(weight)),
+        n_parameters=fitted._distribution.n_parameters,
+        splits=X_val is None and model._splits_validation(),
+    )
 
 
 def _seed(model: BasePRS) -> int:

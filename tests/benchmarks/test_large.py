@@ -1,22 +1,15 @@
 """benchmarks/large.py on a small problem: what it writes, what it says, when it complains."""
 
 import argparse
-import importlib.util
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "large.py"
-
 
 @pytest.fixture(scope="module")
-def large():
-    spec = importlib.util.spec_from_file_location("large", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def large(script):
+    return script("large")
 
 
 @pytest.mark.parametrize("portion", [2**22, 7 * 6], ids=["at once", "in portions"])
@@ -36,11 +29,18 @@ def test_rows_and_targets_belong_together(large, tmp_path, monkeypatch, portion)
 def test_figures_and_limit(large, tmp_path, capsys, trace):
     large.write_problem(tmp_path, 500, 8, "float32", seed=0)
     args = argparse.Namespace(
-        folder=str(tmp_path), max_samples=50, epochs=5, jobs=1, seed=0, limit=1e9, trace=trace
+        folder=str(tmp_path),
+        max_samples=50,
+        repeats=1,
+        epochs=5,
+        jobs=1,
+        seed=0,
+        limit=1e9,
+        trace=trace,
     )
     large.fit(args)
     told = capsys.readouterr().out
-    assert "500 samples, 8 features of float32 (0 MB), max_samples=50" in told
+    assert "500 samples, 8 features of float32 (0 MB), max_samples=50, n_repeats=1" in told
     assert "5 epochs" in told
     assert ("allocated at most" in told) == trace
     # Whoever measures next in this process begins at nothing.

@@ -1,12 +1,9 @@
 """Twenty fits in one process leave nothing behind; benchmarks/soak.py runs two hundred."""
 
-import importlib.util
 import threading
 from pathlib import Path
 
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "soak.py"
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").is_dir(), reason="counts files and threads by way of /proc"
@@ -14,11 +11,8 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def soak():
-    spec = importlib.util.spec_from_file_location("soak", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def soak(script):
+    return script("soak")
 
 
 def test_nothing_is_left_behind(soak):

@@ -24,7 +24,14 @@ from randsub.exceptions import CheckpointError, CheckpointWarning, InterruptedFi
 from randsub.penalties import ExpectedSize
 from randsub.solver import Solver, Window
 
-SETTINGS = {"n_estimators": 12, "max_iter": 24, "n_batches": 3, "learning_rate": 0.02}
+SETTINGS = {
+    "n_estimators": 12,
+    "max_iter": 24,
+    "n_batches": 3,
+    "learning_rate": 0.02,
+    "ess_threshold": 0.5,
+    "n_revivals": 2,
+}
 
 
 class CrashError(Exception):
@@ -122,7 +129,7 @@ KILLED = """
                 os.kill(os.getpid(), signal.SIGKILL)
 
     data = np.load(sys.argv[1])
-    solver = Solver(n_batches=3, learning_rate=0.02)
+    solver = Solver(n_batches=3, learning_rate=0.02, ess_threshold=0.5, n_revivals=2)
     model = PRSClassifier(KNeighborsClassifier(), n_estimators=12, max_iter=24, solver=solver)
     model.set_callbacks(Checkpoint(sys.argv[2], every=5), KillAt()).fit(data["X"], data["y"])
 """
@@ -142,7 +149,7 @@ def test_a_killed_process_goes_on_in_another_one(tmp_path):
     )
     assert answer.returncode == -signal.SIGKILL
     tree = read_archive(path)
-    assert tree["progress"]["state"]["epoch"] == 10
+    assert tree["progress"]["current"]["state"]["epoch"] == 10
     model.fit(X, y, resume_from=path)
     assert model.n_iter_ == 24
     # The uninterrupted run of that seed.
@@ -338,7 +345,7 @@ def test_a_missing_file_is_refused(stopped, tmp_path):
 
 
 def damaged(tree, name):
-    state = tree["progress"]["state"]
+    state = tree["progress"]["current"]["state"]
     if name == "theta":
         state["theta"] = state["theta"][:, :-1]
     elif name == "state":

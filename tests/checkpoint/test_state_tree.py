@@ -5,9 +5,11 @@ import copy
 import numpy as np
 import pytest
 
+from oracle import Chain
 from randsub.checkpoint import frozen, thawed
 from randsub.checkpoint.archive import read_archive, write_archive
-from randsub.optim import LogitAdam, ProjectedAdam, ProjectedGradientDescent
+from randsub.distributions import Bernoulli
+from randsub.optim import FisherAdam, LogitAdam, ProjectedAdam, ProjectedGradientDescent
 from randsub.penalties import RowGroups
 from randsub.solver import train
 from tiny_world import Recorder, assert_same, begin, make_problem, make_settings, noisy
@@ -35,11 +37,27 @@ def test_training_goes_on_as_if_it_had_never_stopped(tmp_path, way, penalty) -> 
         assert_same(train(problem, settings, back), final)
 
 
-@pytest.mark.parametrize("optimizer", [LogitAdam(0.1), ProjectedGradientDescent(0.1)], ids=repr)
+@pytest.mark.parametrize(
+    "optimizer", [FisherAdam(0.1), LogitAdam(0.1), ProjectedGradientDescent(0.1)], ids=repr
+)
 def test_any_optimizer_has_its_memory_back(optimizer) -> None:
     settings = make_settings(max_iter=3)
     state = train(world(optimizer), settings, begin(world(optimizer), settings))
     assert_same(thawed(frozen(state), world(optimizer), settings), state)
+
+
+@pytest.mark.parametrize("family", [Bernoulli(80), Chain(80)], ids=["independent", "chain"])
+def test_masks_that_hold_few_of_many_features(family) -> None:
+    problem = make_problem(noisy, n_features=80, distribution=family)
+    settings = make_settings(max_iter=2, n_masks=10)
+    state = train(problem, settings, begin(problem, settings, 0.02))
+    tree = frozen(state)
+    assert_same(thawed(tree, problem, settings), state)
+    masks = state.rounds[0][0].masks
+    assert (len(masks.parameters) < 60) is family.is_independent
+    # Small numbers in files, and all of the same features.
+    assert tree["rounds"][0][0]["indices"].dtype == np.int32
+    assert set(tree["rounds"][0][0]["indices"]) == set(masks.parameters[masks.counts > 0])
 
 
 SETTINGS = make_settings(max_iter=3)
@@ -73,7 +91,8 @@ CHANGES = {
     "rows before the start": with_round("train_rows", lambda rows: rows - 1000),
     "features beyond the end": with_round("indices", lambda indices: indices + np.int32(4)),
     "masks that overlap": with_round("indptr", lambda indptr: indptr[::-1].copy()),
-    "long indices": with_round("indices", lambda indices: indices.astype(np.int64)),
+    "features that are no whole numbers": with_round("indices", lambda indices: 1.0 * indices),
+    "features before the start": with_round("indices", lambda indices: indices - np.int32(4)),
     "a mask too few": with_round("indptr", lambda indptr: indptr[1:]),
     "predictions too few": with_round("predictions", lambda p: p[:-1]),
     "generations too few": with_round("generations", lambda g: g[:-1]),

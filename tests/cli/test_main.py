@@ -14,6 +14,7 @@ from randsub.cli import main
 from randsub.cli.commands import info
 from randsub.cli.main import Exit, Terminated
 from randsub.cli.parser import COMMANDS, make_parser, summary
+from randsub.solver import Solver
 
 
 def failing(error):
@@ -103,6 +104,17 @@ def test_help_of_every_command(command, capsys):
         assert stop.value.code == 0
         told = " ".join(capsys.readouterr().out.lower().split())
         assert summary(COMMANDS[command]).lower() in told
+
+
+@pytest.mark.parametrize(
+    ("command", "solver"), [("fit", Solver()), ("network", Solver.for_networks())]
+)
+def test_help_tells_the_epochs_of_the_solver(command, solver, capsys):
+    # Written out there, because the solver is too heavy to import for help.
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"number of training epochs (default: {solver.max_iter})" in told
 
 
 def test_help_fits_a_terminal_of_80_columns(monkeypatch):

@@ -138,3 +138,19 @@ def test_the_first_epoch_which_compiles_does_not_count():
         now[0] += seconds
         progress.on_epoch_end(state(epoch))
         assert progress.seconds_left() == (None if epoch == 1 else pytest.approx(100.0 - epoch))
+
+
+def test_a_second_loop_starts_with_a_new_measure_of_time():
+    now = iter(range(100))
+    progress = TrainingProgress(io.StringIO(), clock=lambda: float(next(now)))
+    settings = SimpleNamespace(max_iter=10, n_masks=5)
+    record = EpochRecord(1.0, 1.0, 5.0, 2.0, False, False, 10)
+    state = SimpleNamespace(epoch=0, history=(), best_objective=1.0, stopped=None)
+    for _ in range(2):
+        progress.on_start(settings, state)
+        assert progress.seconds_left() is None
+        for epoch in (1, 2, 3):
+            progress.on_epoch_end(
+                SimpleNamespace(epoch=epoch, history=(record,), best_objective=1.0, stopped=None)
+            )
+        assert progress.seconds_left() > 0.0

@@ -1,13 +1,16 @@
 """Independent coins, at the edges of their domain too, and coins for groups of columns."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 from scipy.sparse import csr_array
 
-from oracle import all_masks, index_of, p_value_of_law, probabilities
+from oracle import all_masks, dense, index_of, p_value_of_law, probabilities
 from randsub.distributions import EDGE, Bernoulli, GroupedBernoulli, SubsetDistribution
 
 
@@ -25,30 +28,154 @@ def test_draws_follow_the_plain_product():
 
 def test_the_edges_are_never_and_always_drawn():
     theta = np.array([0.0, 0.4, 1.0, 0.0, 0.7])
-    masks = Bernoulli(5).sample(theta, 20_000, np.random.default_rng(1))
+    masks = dense(Bernoulli(5).sample(theta, 20_000, np.random.default_rng(1)))
     assert not masks[:, [0, 3]].any()
     assert masks[:, 2].all()
     assert p_value_of_law(masks, probabilities(theta)) > 1e-4
 
 
-def test_a_parameter_at_zero_costs_no_random_number():
+def test_parameters_at_the_edges_cost_no_random_number():
     theta = np.array([0.3, 0.8])
-    wide = np.array([0.0, 0.3, 0.0, 0.8, 0.0])
-    narrow_masks = Bernoulli(2).sample(theta, 100, np.random.default_rng(2))
-    wide_masks = Bernoulli(5).sample(wide, 100, np.random.default_rng(2))
-    np.testing.assert_array_equal(wide_masks[:, [1, 3]], narrow_masks)
+    wide = np.array([0.0, 0.3, 1.0, 0.0, 0.8, 1.0, 0.0])
+    narrow_masks = dense(Bernoulli(2).sample(theta, 100, np.random.default_rng(2)))
+    wide_masks = dense(Bernoulli(7).sample(wide, 100, np.random.default_rng(2)))
+    np.testing.assert_array_equal(wide_masks[:, [1, 4]], narrow_masks)
 
 
 def test_all_at_zero_draws_empty_masks():
     masks = Bernoulli(3).sample(np.zeros(3), 7, np.random.default_rng(0))
-    np.testing.assert_array_equal(masks, np.zeros((7, 3), dtype=bool))
+    np.testing.assert_array_equal(dense(masks), np.zeros((7, 3), dtype=bool))
 
 
-def test_many_masks_are_what_one_draw_would_give():
-    theta = np.random.default_rng(3).uniform(size=30)
-    masks = Bernoulli(30).sample(theta, 80_000, np.random.default_rng(4))
-    expected = np.random.default_rng(4).random((80_000, 30)) < theta
-    np.testing.assert_array_equal(masks, expected)
+# -- the sampler -----------------------------------------------------------------------------------
+
+
+def plain_draws(theta, n_masks, rng):
+    """Geometric gaps between the masks that hold a parameter, in dense masks."""
+    masks = np.zeros((n_masks, len(theta)), dtype=bool)
+    for j, level in enumerate(theta):
+        if level == 1.0:
+            masks[:, j] = True
+        elif level > 0.0:
+            t = -1
+            while t < n_masks:
+                with np.errstate(over="ignore"):
+                    gap = np.log1p(-rng.random()) / np.log1p(-level)
+                t += 1 + int(min(gap, n_masks))
+                masks[t : t + 1, j] = True
+    return masks
+
+
+SAMPLED = {
+    "some": (np.random.default_rng(3).uniform(size=30), 100),
+    "wide": (np.random.default_rng(4).exponential(0.003, 5_000), 60),
+    "edges": (np.array([0.0, 1.0, 1e-300, 5e-324, 1e-9, np.nextafter(1.0, 0.0), 0.5, 1.0]), 400),
+    "one mask": (np.linspace(0.0, 1.0, 50), 1),
+    "no masks": (np.array([0.5, 1.0]), 0),
+}
+
+
+@pytest.mark.parametrize("theta, n_masks", SAMPLED.values(), ids=SAMPLED)
+def test_draws_are_those_of_geometric_gaps(theta, n_masks):
+    """Also the generator is left where the plain formula leaves it."""
+    rng, plain_rng = np.random.default_rng(5), np.random.default_rng(5)
+    for _ in range(3):
+        masks = Bernoulli(len(theta)).sample(theta, n_masks, rng)
+        np.testing.assert_array_equal(dense(masks), plain_draws(theta, n_masks, plain_rng))
+    assert rng.random() == plain_rng.random()
+
+
+def test_the_room_for_draws_grows():
+    """It is made for the expected number of draws; that may be exceeded, here several times."""
+    n_masks = 30_000
+    theta = np.concatenate([np.full(3, 0.01), [0.9], np.full(4, 0.01), [0.2, 0.99]])
+    assert 1.1 * n_masks * theta.sum() + 1000 < n_masks * 3
+    masks = Bernoulli(10).sample(theta, n_masks, np.random.default_rng(6))
+    expected = plain_draws(theta, n_masks, np.random.default_rng(6))
+    np.testing.assert_array_equal(dense(masks), expected)
+
+
+@pytest.mark.parametrize("theta", [1e-4, 2e-3, 0.02, 0.2, 0.7])
+def test_a_parameter_is_in_a_binomial_number_of_masks_at_any_place(theta):
+    """Tiny probabilities, where most parameters are in no mask, have the same law as others."""
+    n_parameters, n_masks = 60_000, 50
+    rng = np.random.default_rng(7)
+    masks = Bernoulli(n_parameters).sample(np.full(n_parameters, theta), n_masks, rng)
+    times = np.bincount(masks.indices, minlength=n_parameters)
+    law = stats.binom(n_masks, theta).pmf(np.arange(n_masks + 1)) * n_parameters
+    enough = law >= 8.0
+    observed = np.append(np.bincount(times, minlength=n_masks + 1)[enough], np.sum(~enough[times]))
+    expected = np.append(law[enough], law[~enough].sum())
+    if expected[-1] < 8.0:
+        observed, expected = observed[:-1], expected[:-1] * observed[:-1].sum() / law[enough].sum()
+    assert stats.chisquare(observed, expected).pvalue > 1e-4
+    # No mask holds more than others, the first and the last included.
+    sizes = np.diff(masks.indptr)
+    assert sizes.sum() > 100
+    assert stats.chisquare(sizes).pvalue > 1e-4
+
+
+def test_a_tiny_probability_of_many_masks():
+    n_masks, theta = 2_000_000, np.array([1e-5, 0.0, 3e-5, 1.0, 1e-300])
+    masks = Bernoulli(5).sample(theta, n_masks, np.random.default_rng(8))
+    times = np.bincount(masks.indices, minlength=5)
+    np.testing.assert_array_equal(times[[1, 3, 4]], [0, n_masks, 0])
+    for found, mean in zip(times[[0, 2]], [20.0, 60.0], strict=True):
+        assert abs(found - mean) < 4.0 * np.sqrt(mean)
+    places = np.flatnonzero(np.diff(masks.indptr) > 1)
+    assert stats.kstest(places / n_masks, "uniform").pvalue > 1e-4
+
+
+levels = st.floats(0.0, 1.0) | st.sampled_from([0.0, 1.0, 1e-300, 1e-3, 1.0 - 1e-12])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    theta=arrays(float, st.integers(1, 80), elements=levels),
+    n_masks=st.integers(0, 40),
+    seed=st.integers(0, 100),
+    grouped=st.booleans(),
+)
+def test_draws_are_sparse_rows_of_ones_in_ascending_order(theta, n_masks, seed, grouped):
+    family = GroupedBernoulli(np.arange(len(theta))) if grouped else Bernoulli(len(theta))
+    masks = family.sample(theta, n_masks, np.random.default_rng(seed))
+    assert type(masks) is csr_array
+    assert masks.shape == (n_masks, len(theta))
+    assert (masks.data.dtype, masks.indices.dtype, masks.indptr.dtype) == (float, "i4", "i4")
+    masks.check_format(full_check=True)
+    assert (masks.data == 1.0).all()
+    for begin, end in pairwise(masks.indptr):
+        assert (np.diff(masks.indices[begin:end]) > 0).all()
+    held = np.bincount(masks.indices, minlength=len(theta))
+    assert not held[theta == 0.0].any()
+    assert (held[theta == 1.0] == n_masks).all()
+
+
+def test_theta_may_lie_anywhere_in_memory():
+    theta = np.random.default_rng(9).uniform(size=(2, 40))
+    family = Bernoulli(40)
+    expected = dense(family.sample(theta[1], 20, np.random.default_rng(10)))
+    frozen = theta[1].copy()
+    frozen.flags.writeable = False
+    for given_theta in (np.asfortranarray(theta)[1], np.repeat(theta[1], 2)[::2], frozen):
+        found = family.sample(given_theta, 20, np.random.default_rng(10))
+        np.testing.assert_array_equal(dense(found), expected)
+        assert family.log_prob_empty(given_theta) == family.log_prob_empty(theta[1])
+
+
+# -- probabilities ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(theta=arrays(float, st.integers(1, 130), elements=levels))
+def test_log_probability_of_the_empty_mask(theta):
+    """In products of several factors that cannot underflow, even with all parameters at 1."""
+    family, empty = Bernoulli(len(theta)), np.zeros((1, len(theta)), dtype=bool)
+    found = family.log_prob_empty(theta)
+    expected = np.log1p(-np.clip(theta, EDGE, 1.0 - EDGE)).sum()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert found == family.log_prob(empty, theta)[0]
+    assert np.isfinite(family.log_prob_empty(np.ones(1_000)))
 
 
 EDGES = np.array(
@@ -156,9 +283,10 @@ def test_columns_of_a_group_are_drawn_together():
     family = GroupedBernoulli(groups)
     assert (family.n_columns, family.n_parameters) == (6, 3)
     theta = np.array([0.3, 0.6, 0.8])
-    masks = family.sample(theta, 20_000, np.random.default_rng(6))
+    masks = dense(family.sample(theta, 20_000, np.random.default_rng(6)))
     columns = family.expand(masks)
     assert columns.shape == (20_000, 6)
+    np.testing.assert_array_equal(dense(family.expand(csr_array(masks, dtype=float))), columns)
     for group in range(3):
         for column in np.flatnonzero(groups == group):
             np.testing.assert_array_equal(columns[:, column], masks[:, group])

@@ -46,6 +46,9 @@ CLASSIFIERS = [
 VOTERS = [(base, "hard") for base in CLASSIFIERS]
 VOTERS += [(base, "soft") for base in CLASSIFIERS if hasattr(base, "predict_proba")]
 SETTINGS = {"n_estimators": 12, "max_iter": 2, "n_batches": 2, "alpha_init": 0.4, "random_state": 0}
+# Whole numbers never come alone: which of several neighbours at the same distance counts is not
+# defined.
+TOGETHER = {**SETTINGS, "feature_groups": [[2, 3]]}
 
 
 def single(X: np.ndarray) -> np.ndarray:
@@ -150,7 +153,7 @@ def name(base: Any) -> str:
 @pytest.mark.parametrize("standardize", [True, False])
 def test_values_are_the_mean_over_the_members(base, kind, standardize) -> None:
     X, y, X_new = samples()
-    model = PRSRegressor(base, **flat(standardize=standardize, **SETTINGS)).fit(kind(X), y)
+    model = PRSRegressor(base, **flat(standardize=standardize, **TOGETHER)).fit(kind(X), y)
     given = asks(model)
     found = model.predict(kind(X_new))
     np.testing.assert_allclose(found, mean_of(members_say(model, kind(X_new))), rtol=1e-9)
@@ -169,7 +172,7 @@ def test_values_are_the_mean_over_the_members(base, kind, standardize) -> None:
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_probabilities_are_the_mean_over_the_members(base, kind, n_classes, voting) -> None:
     X, y, X_new = samples(n_classes)
-    model = PRSClassifier(base, **flat(voting=voting, **SETTINGS)).fit(kind(X), y)
+    model = PRSClassifier(base, **flat(voting=voting, **TOGETHER)).fit(kind(X), y)
     given = asks(model)
     found = model.predict_proba(kind(X_new))
     expected = mean_of(members_say(model, kind(X_new)))
@@ -244,7 +247,7 @@ REPLACEMENTS = [
     (Ridge(), Ridge(100.0, positive=True)),
     (Ridge(), LinearRegression(fit_intercept=False)),
     (GaussianNB(), GaussianNB(var_smoothing=0.5)),
-    (LinearDiscriminantAnalysis(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5)),
+    (LinearDiscriminantAnalysis(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1.0)),
 ]
 
 

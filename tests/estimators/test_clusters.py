@@ -47,7 +47,7 @@ SETTINGS: dict[str, Any] = {
     "n_estimators": 6,
     "n_batches": 2,
     "max_iter": 12,
-    "learning_rate": 0.05,
+    "learning_rate": 0.1,
     "ess_threshold": 0.9,
     "n_revivals": 1,
     "random_state": 0,
@@ -79,6 +79,13 @@ def test_a_fit_is_the_same_on_dask(base, dask) -> None:
     expected = PRSRegressor(base, **flat(**SETTINGS, n_jobs=1)).fit(X, y)
     assert expected.history_["refreshed"].sum() > 2
     assert_same_fit(PRSRegressor(base, **flat(**SETTINGS)).fit(X, y), expected)
+
+
+def test_repeats_are_the_same_on_dask(dask) -> None:
+    expected = PRSRegressor(Ridge(), **flat(**SETTINGS, n_repeats=3, n_jobs=1)).fit(X, y)
+    found = PRSRegressor(Ridge(), **flat(**SETTINGS, n_repeats=3)).fit(X, y)
+    np.testing.assert_array_equal(found.alphas_, expected.alphas_)
+    assert_same_fit(found, expected)
 
 
 def test_baselines_are_the_same_on_dask(dask) -> None:
@@ -165,7 +172,7 @@ def test_what_is_sent_does_not_grow_with_the_number_of_tasks(dask, monkeypatch) 
 
 @pytest.mark.filterwarnings("ignore::randsub.exceptions.WorkerLostWarning")
 def test_workers_that_are_killed_do_not_change_the_result(dask) -> None:
-    settings = {**SETTINGS, "max_iter": 8}
+    settings = {**SETTINGS, "max_iter": 40}
     expected = PRSRegressor(Sluggish(), **flat(**settings, n_jobs=1)).fit(X, y)
     before, over = set(worker_pids(dask)), threading.Event()
 

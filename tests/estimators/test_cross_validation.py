@@ -16,7 +16,7 @@ from randsub.estimators.cross_validation import (
     cross_validation_errors,
     validation_score,
 )
-from randsub.estimators.fit_data import FitData, choose_engine
+from randsub.estimators.fit_data import FitData, Split, choose_engine
 from randsub.estimators.subsets import draw_subsets
 from randsub.estimators.validation import Samples
 from randsub.parallel import Data, Dispatcher
@@ -41,12 +41,12 @@ def make_fit_data(base, n=48, m=6, classes=None, weighted=False, voting="hard", 
         samples=samples,
         encoded=encoded,
         strata=codes,
-        train_rows=np.arange(n - 15),
+        splits=[Split(np.arange(n - 15), np.arange(n - 15, n))],
+        rngs=[rng],
         loss_weight=samples.loss_weight(),
         judges=samples,
         val_encoded=encoded,
         val_strata=codes,
-        val_rows=np.arange(n - 15, n),
         val_loss_weight=samples.loss_weight(),
         standardizer=None,
         dispatcher=Dispatcher(engine, Data(X, X, weight, {}), n_jobs),

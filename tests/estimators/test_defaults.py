@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from randsub import PRSClassifier, PRSRegressor
-from randsub.estimators.prs import initial_theta
+from randsub.distributions import Bernoulli
+from randsub.estimators.prs import choose_optimizer, count_repeats, initial_theta
+from randsub.optim import OPTIMIZERS
 from randsub.solver import Solver
 
 SETTINGS = Path(__file__).parents[2] / "benchmarks" / "defaults" / "settings.py"
@@ -19,9 +21,11 @@ def test_the_defaults_are_what_the_study_chose(kind) -> None:
     defaults = {**kind().get_params(deep=False), **Solver().get_params(deep=False)}
     assert kind().solver is None
     assert kind()._solver().get_params() == Solver().get_params()
-    # The study has a few hundred features.
-    assert defaults.pop("revival_level") == "auto"
-    assert Solver().level_of_revival(305) == chosen.pop("revival_level")
+    # The study has validation samples of its own, and features that are drawn independently.
+    assert (defaults["n_repeats"], defaults["optimizer"]) == ("auto", "auto")
+    defaults["n_repeats"] = count_repeats("auto", n_samples=300, n_parameters=305, splits=False)
+    optimizer = choose_optimizer(Solver(), Bernoulli(305))
+    assert type(optimizer) is OPTIMIZERS[chosen.pop("optimizer")]
     assert len(chosen) > 10
     for name, value in chosen.items():
         # Regressors do not vote.
@@ -37,13 +41,13 @@ def test_the_paper_s_settings_are_those_of_the_study() -> None:
         del solver[name]
     assert paper.items() >= solver.items()
     assert paper.keys() - solver.keys() == {
-        *("n_estimators", "n_iter_no_change", "voting", "revival_level"),
+        *("n_estimators", "n_repeats", "voting", "revival_level"),
     }
 
 
-@pytest.mark.parametrize("n_features", [2, 305, 10_000, 10_001, 50_000])
+@pytest.mark.parametrize("n_features", [2, 300, 301, 10_000, 50_000])
 def test_a_revival_does_not_make_subsets_larger_than_the_first_ones(n_features) -> None:
     level = Solver().level_of_revival(n_features)
-    assert level == (0.02 if n_features <= 10_000 else 200 / n_features)
+    assert level == pytest.approx(0.02 if n_features <= 300 else 1800 / n_features**2, rel=1e-12)
     assert level <= initial_theta("auto", 100, n_features, None)[0, 0]
     assert Solver(revival_level=0.3).level_of_revival(n_features) == 0.3

@@ -21,6 +21,7 @@ from randsub import (
 )
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, KNNEngine, SVMEngine, TreeEngine
+from randsub.estimators import base as ensembles
 from randsub.solver import Callback
 
 SETTINGS = {"n_estimators": 10, "max_iter": 6, "n_batches": 2, "random_state": 0}
@@ -179,13 +180,17 @@ def test_predictions_of_large_tables_come_in_portions(kind, tmp_path, monkeypatc
     monkeypatch.setattr(_tables, "WHOLE", 500)
     monkeypatch.setattr(_tables, "PORTION", 100)
     shown = []
-    average = type(model)._average_of_rows
+    average = ensembles.average_prediction
     monkeypatch.setattr(
-        type(model), "_average_of_rows", lambda self, X: shown.append(len(X)) or average(self, X)
+        ensembles,
+        "average_prediction",
+        lambda engine, models, features, X, n_jobs: (
+            shown.append(X.shape) or average(engine, models, features, X, n_jobs)
+        ),
     )
     np.testing.assert_array_equal(model.predict(tables[kind]), at_once)
-    assert sum(shown) == len(X)
-    assert max(shown) * X.shape[1] <= 100
+    assert sum(rows for rows, _ in shown) == len(X)
+    assert max(rows * columns for rows, columns in shown) <= 100
 
 
 N, M, MAX_SAMPLES = 60_000, 50, 200

@@ -25,7 +25,13 @@ from randsub.engines import GenericEngine
 from randsub.exceptions import BaseModelError
 from randsub.losses import CrossEntropy, Huber, SquaredError
 from randsub.network import PRSNetwork
-from randsub.optim import OPTIMIZERS, LogitAdam, ProjectedAdam, ProjectedGradientDescent
+from randsub.optim import (
+    OPTIMIZERS,
+    FisherAdam,
+    LogitAdam,
+    ProjectedAdam,
+    ProjectedGradientDescent,
+)
 from randsub.penalties import ExpectedSize, FusedLasso
 from randsub.solver import Solver, Window
 
@@ -79,6 +85,7 @@ BAD = {
     "max_samples": [0, 1, -5, 1.5, "half"],
     "validation_fraction": [0.0, 1.0, -0.2, 5],
     "n_iter_no_change": [0, 2.5],
+    "n_repeats": [0, 2.5, "five", None],
     "standardize": ["yes", None],
     "distribution": ["uniform", Bernoulli(4)],
     "solver": ["quick", Solver, 5e-4, {"learning_rate": 5e-4}],
@@ -100,9 +107,15 @@ BAD_IN_SOLVER = {
     "baseline": ["best", 0, None],
     "self_normalize": ["yes", 2, None],
     "optimizer": ["sgd", None, ProjectedAdam],
+    "n_iter_no_change": [0, -1, 1.5, "no"],
     "tol": [-1.0, None, True],
 }
-BAD_OPTIMIZERS = [ProjectedAdam(-1.0), ProjectedAdam(beta1=1.0), LogitAdam(decay=-1.0)]
+BAD_OPTIMIZERS = [
+    ProjectedAdam(-1.0),
+    ProjectedAdam(beta1=1.0),
+    LogitAdam(decay=-1.0),
+    FisherAdam(noise=-1.0),
+]
 
 
 def test_every_parameter_has_bad_values_above():
@@ -152,10 +165,11 @@ def test_bad_optimizers_are_named_before_any_training(kind, optimizer):
 @pytest.mark.parametrize(
     "name, values",
     [
-        ("baseline", ["optimal", "weighted", "paper", "none"]),
+        ("baseline", ["regression", "optimal", "weighted", "paper", "none"]),
         (
             "optimizer",
             [
+                "fisher_adam",
                 "adam",
                 "logit_adam",
                 "gradient_descent",
@@ -337,6 +351,7 @@ def test_defaults_are_those_documented():
         "max_samples": None,
         "validation_fraction": 0.2,
         "n_iter_no_change": None,
+        "n_repeats": "auto",
         "standardize": True,
         "solver": None,
         "engine": "auto",
@@ -348,16 +363,17 @@ def test_defaults_are_those_documented():
     assert PRSRegressor().get_params(deep=False) == expected
     assert PRSClassifier().get_params(deep=False) == {**expected, "voting": "hard"}
     assert Solver().get_params() == {
-        "learning_rate": 5e-4,
-        "max_iter": 2400,
+        "learning_rate": 1e-3,
+        "max_iter": 900,
         "n_batches": 5,
-        "ess_threshold": 0.5,
+        "ess_threshold": 0.4,
         "refresh": "fresh",
         "n_revivals": 2,
         "revival_level": "auto",
-        "baseline": "weighted",
+        "baseline": "regression",
         "self_normalize": True,
-        "optimizer": "adam",
+        "optimizer": "auto",
+        "n_iter_no_change": 150,
         "tol": 1e-4,
     }
     assert Window().n_generations == 10
@@ -425,15 +441,18 @@ def test_validation_data_is_for_choosing_only():
 
 
 def test_the_final_ensemble_is_drawn_from_the_best_alpha():
-    X, _ = data(60, 8)
+    X, y = data(60, 8)
+    # A revival raises alpha before the last epoch, and the penalty makes that a bad epoch.
     model = PRSRegressor(
         KNeighborsRegressor(),
         n_estimators=200,
-        max_iter=12,
-        solver=Solver(learning_rate=0.1),
-        random_state=3,
-    ).fit(X, np.random.default_rng(0).normal(size=60))
-    assert model.best_iter_ < model.n_iter_
+        alpha_init=0.3,
+        penalty=ExpectedSize(1.0),
+        max_iter=2,
+        solver=Solver(n_revivals=1, revival_level=0.9),
+        random_state=0,
+    ).fit(X, y)
+    assert model.best_iter_ == 1
     held = np.array([np.isin(np.arange(8), f) for f in model.estimators_features_])
     deviation = np.sqrt(model.alpha_ * (1 - model.alpha_) / 200)
     assert (np.abs(held.mean(axis=0) - model.alpha_) <= 4 * deviation).all()
@@ -443,8 +462,8 @@ def test_the_final_ensemble_is_drawn_from_the_best_alpha():
     )
 
 
-def test_scales_come_from_the_training_samples_alone():
-    """What is set aside for validation says nothing about the units of X and y."""
+def test_units_of_y_come_from_the_training_samples_and_scales_of_x_from_all():
+    """The scales of X are those of the final ensemble; the loss has units of its own per repeat."""
     X, y = data()
     seen = {}
 
@@ -459,9 +478,8 @@ def test_scales_come_from_the_training_samples_alone():
     scaled = model.standardizer_.transform(X)
     rows = _validation_rows(model, X, y)
     assert len(rows) == 8
-    rest = np.delete(scaled, rows, axis=0)
-    np.testing.assert_allclose(rest.mean(axis=0), 0.0, atol=1e-12)
-    np.testing.assert_allclose(rest.std(axis=0), 1.0)
+    np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(scaled.std(axis=0), 1.0)
     assert seen["y"].center == pytest.approx(np.delete(y, rows).mean())
     assert seen["y"].scale == pytest.approx(np.delete(y, rows).std())
 
@@ -689,6 +707,7 @@ def test_units_of_the_target_do_not_matter():
             "validation_fraction": st.none() | st.floats(0.01, 0.99),
             "max_samples": st.none() | st.integers(2, 20) | st.floats(0.01, 1.0),
             "n_iter_no_change": st.none() | st.integers(1, 3),
+            "n_repeats": st.just("auto") | st.integers(1, 4),
             "standardize": st.booleans(),
             "penalty": st.sampled_from([None, ExpectedSize(0.1), ExpectedSize(10.0)]),
         }

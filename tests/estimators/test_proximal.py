@@ -27,6 +27,9 @@ def fitted(optimizer, **params):
         "max_iter": 60,
         "n_batches": 2,
         "n_revivals": 0,
+        # Noise, for the penalty to remove.
+        "baseline": "weighted",
+        "ess_threshold": 0.5,
         "learning_rate": 5e-3,
         "penalty": PENALTY,
         "random_state": 0,
@@ -42,14 +45,20 @@ def equal_pairs(alpha):
     return np.count_nonzero((alpha[a] == alpha[b]) & (alpha[a] > 0.0))
 
 
+def roughness(alpha):
+    """Total variation relative to the range of alpha.
+
+    It is the same for every flat square on flat ground, whatever their heights.
+    """
+    return PENALTY.right.value(alpha[np.newaxis]) / np.ptp(alpha)
+
+
 @pytest.mark.parametrize("optimizer, rate", [("prox_adam", 5e-3), ("prox_gradient", 5e-2)])
 def test_neighbours_become_equal_and_the_square_stands_out(optimizer, rate):
     smooth, rough = fitted(optimizer, learning_rate=rate), fitted("adam")
-    assert equal_pairs(smooth.alpha_) > 10
+    assert equal_pairs(smooth.alpha_) > 5
     assert equal_pairs(rough.alpha_) == 0
-    assert PENALTY.right.value(smooth.alpha_[np.newaxis]) < PENALTY.right.value(
-        rough.alpha_[np.newaxis]
-    )
+    assert roughness(smooth.alpha_) < roughness(rough.alpha_)
     alpha = smooth.alpha_.reshape(SIDE, SIDE)
     assert alpha[3:, :2].min() > alpha[:2, 2:].max()
 

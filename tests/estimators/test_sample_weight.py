@@ -90,7 +90,8 @@ def test_weights_reach_the_loss_of_base_models_that_take_none(blocks):
     model = PRSRegressor(KNeighborsRegressor(), **flat(random_state=0, **SETTINGS))
     weighted = model.fit(X, y, weight, X_val=X, y_val=y).history_["objective"]
     plain = model.fit(X, y, X_val=X, y_val=y).history_["objective"]
-    assert np.abs(weighted - plain).min() > 1e-4
+    # With the same masks at first; later the two may cross.
+    assert np.abs(weighted - plain).iloc[0] > 1e-3
 
 
 def test_a_weight_of_zero_removes_the_sample():

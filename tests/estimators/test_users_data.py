@@ -242,7 +242,7 @@ def test_base_model_parameters_by_label():
     X, y = classification()
     base = LogisticRegression(class_weight={"a": 1.0, "b": 2.0})
     assert (
-        PRSClassifier(base, **flat(**QUICK, random_state=0))
+        PRSClassifier(base, **flat(**{**QUICK, "max_iter": 60}, random_state=0))
         .fit(X, np.array(["a", "b"])[y])
         .score(X, np.array(["a", "b"])[y])
         > 0.7

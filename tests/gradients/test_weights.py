@@ -7,14 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from oracle import all_masks, probabilities
+from oracle import all_masks, dense, probabilities
 from randsub.distributions import Bernoulli
-from randsub.gradients import (
-    effective_sample_size,
-    importance_weights,
-    log_weights,
-    mixture_log_prob,
-)
+from randsub.gradients import effective_sample_size, importance_weights, log_of_mixture
 
 some_log_weights = arrays(float, st.integers(1, 40), elements=st.floats(-60, 60))
 any_log_weights = arrays(float, st.integers(1, 40), elements=st.floats(-1e5, 1e5))
@@ -25,7 +20,7 @@ anything = settings(max_examples=100, deadline=None, derandomize=True)
 def test_weights_are_ratios_of_probabilities(kind):
     theta, theta_q = np.array([0.2, 0.7, 0.5, 0.9]), np.array([0.4, 0.6, 0.5, 0.3])
     p, q = probabilities(theta), probabilities(theta_q)
-    log_w = log_weights(Bernoulli(4), kind(all_masks(4)), theta, np.log(q))
+    log_w = Bernoulli(4).log_prob(kind(all_masks(4)), theta) - np.log(q)
     np.testing.assert_allclose(np.exp(log_w), p / q, rtol=1e-12)
     np.testing.assert_allclose(
         importance_weights(log_w, self_normalize=False), p / q / 16, rtol=1e-12
@@ -92,10 +87,10 @@ def test_weights_stay_finite_with_very_many_features(sparse):
     family = Bernoulli(n_features)
     proposal = rng.choice([0.0, 1e-4, 0.5, 1.0 - 1e-4, 1.0], n_features)
     masks = family.sample(proposal, n_masks, rng)
-    given_masks = csr_array(masks, dtype=float) if sparse else masks
+    given_masks = masks if sparse else dense(masks)
     log_q = family.log_prob(given_masks, proposal)
     for theta in (proposal, proposal[::-1].copy(), np.zeros(n_features), np.ones(n_features)):
-        log_w = log_weights(family, given_masks, theta, log_q)
+        log_w = family.log_prob(given_masks, theta) - log_q
         assert np.isfinite(log_w).all()
         for self_normalize in (False, True):
             weights = importance_weights(log_w, self_normalize=self_normalize)
@@ -104,9 +99,8 @@ def test_weights_stay_finite_with_very_many_features(sparse):
             assert (weights >= 0.0).all()
         assert importance_weights(log_w).sum() == pytest.approx(1.0)
         assert 1.0 - 1e-9 <= effective_sample_size(log_w) <= n_masks * (1.0 + 1e-12)
-        mixed = mixture_log_prob(
-            family, given_masks, np.stack([proposal, theta]), np.array([0.25, 0.75])
-        )
+        logs = family.log_probs(given_masks, np.stack([proposal, theta]))
+        mixed = log_of_mixture(logs, np.array([0.25, 0.75]))
         assert np.isfinite(mixed).all()
     # So far from the proposal that plain weights overflow and underflow.
     extreme = np.array([-1e6, 0.0, 1e6])
@@ -120,7 +114,7 @@ def test_weights_stay_finite_with_very_many_features(sparse):
 def test_mixture_is_the_plain_sum_of_probabilities(kind):
     rng = np.random.default_rng(1)
     thetas, shares = rng.uniform(0.1, 0.9, (3, 5)), np.array([0.5, 0.2, 0.3])
-    log_q = mixture_log_prob(Bernoulli(5), kind(all_masks(5)), thetas, shares)
+    log_q = log_of_mixture(Bernoulli(5).log_probs(kind(all_masks(5)), thetas), shares)
     expected = sum(share * probabilities(t) for share, t in zip(shares, thetas, strict=True))
     np.testing.assert_allclose(np.exp(log_q), expected, rtol=1e-12)
     assert np.exp(log_q).sum() == pytest.approx(1.0)
@@ -130,13 +124,13 @@ def test_mixture_of_one_theta_is_its_law():
     theta, masks = np.array([0.3, 0.8, 0.5]), all_masks(3)
     expected = Bernoulli(3).log_prob(masks, theta)
     for thetas, shares in (([theta], [1.0]), ([theta] * 4, [0.1, 0.2, 0.3, 0.4])):
-        log_q = mixture_log_prob(Bernoulli(3), masks, np.array(thetas), np.array(shares))
+        log_q = log_of_mixture(Bernoulli(3).log_probs(masks, np.array(thetas)), np.array(shares))
         np.testing.assert_allclose(log_q, expected, rtol=1e-12)
 
 
 def test_a_generation_without_masks_does_not_count():
     rng = np.random.default_rng(2)
     thetas, masks = rng.uniform(0.1, 0.9, (3, 4)), all_masks(4)
-    log_q = mixture_log_prob(Bernoulli(4), masks, thetas, np.array([0.4, 0.0, 0.6]))
+    log_q = log_of_mixture(Bernoulli(4).log_probs(masks, thetas), np.array([0.4, 0.0, 0.6]))
     expected = 0.4 * probabilities(thetas[0]) + 0.6 * probabilities(thetas[2])
     np.testing.assert_allclose(np.exp(log_q), expected, rtol=1e-12)

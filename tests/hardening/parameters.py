@@ -27,7 +27,13 @@ from hardening.inputs import kind
 from randsub.distributions import Bernoulli
 from randsub.engines import GenericEngine
 from randsub.losses import CrossEntropy, Huber, PoissonDeviance, SquaredError
-from randsub.optim import LogitAdam, ProjectedAdam, ProjectedGradientDescent
+from randsub.optim import (
+    OPTIMIZERS,
+    FisherAdam,
+    LogitAdam,
+    ProjectedAdam,
+    ProjectedGradientDescent,
+)
 from randsub.penalties import ExpectedSize, FusedLasso
 from randsub.solver import Solver, Window
 
@@ -164,8 +170,9 @@ PRS: Mapping[str, Choice] = {
     ),
     "n_revivals": Choice([0, 1, 2], [50, -1, 1.5, *NO_NUMBERS]),
     "revival_level": Choice(["auto", 0.02, 0.5], [1e-320, 0.0, 1.0, 1, *NO_NUMBERS]),
-    "baseline": Choice(["optimal", "weighted", "paper", "none"], ["mean", 0, None]),
+    "baseline": Choice(["regression", "optimal", "weighted", "paper", "none"], ["mean", 0, None]),
     "self_normalize": Choice([True, False], ["yes", None]),
+    "n_repeats": Choice(["auto", 1, 2], [7, 0, -1, 1.5, True, *NO_NUMBERS]),
     "n_iter_no_change": Choice([None, 1, 2], [0, 1.5, "1"]),
     "tol": Choice([1e-4, 0.0], [1e300, 1, -1, *NO_NUMBERS]),
     # Instead of all of the above that are its parameters.
@@ -178,8 +185,10 @@ PRS: Mapping[str, Choice] = {
         [lambda m: Bernoulli(m + 1), lambda m: Bernoulli(max(m, 1), 0.49), "normal", None],
     ),
     "optimizer": Choice(
-        ["adam", "logit_adam", "gradient_descent", "prox_adam", "prox_gradient"],
+        ["auto", *OPTIMIZERS],
         [
+            *(FisherAdam(1e300), FisherAdam(0.1, noise=1e300), FisherAdam(0.1, noise=0.0)),
+            *(FisherAdam(0.1, noise=-1.0), FisherAdam(0.1, noise="x"), FisherAdam(math.nan)),
             *(ProjectedAdam(-1.0), ProjectedAdam(math.nan), ProjectedAdam(0.1, beta1=1.0)),
             *(ProjectedAdam(1e300), LogitAdam(1e300), ProjectedGradientDescent(1e300)),
             *(ProjectedAdam("fast"), ProjectedAdam(0.1, eps=0.0), "newton", None, 0.1),
@@ -236,7 +245,7 @@ NETWORK: Mapping[str, Choice] = {
         if name
         not in {
             *("standardize", "penalty", "feature_groups", "categorical_features", "distribution"),
-            "n_iter_no_change",
+            *("n_iter_no_change", "n_repeats"),
         }
     },
     "alpha_init": Choice(["auto", 0.5, 0.9], [1e-300, 0.0, 1.0, -1, [0.5], *NO_NUMBERS]),

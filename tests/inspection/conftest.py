@@ -31,7 +31,7 @@ def model(friedman):
         KNeighborsRegressor(),
         n_estimators=10,
         max_iter=20,
-        solver=Solver(n_batches=2, learning_rate=0.02, ess_threshold=0.7, n_revivals=1),
+        solver=Solver(n_batches=2, learning_rate=0.05, ess_threshold=0.7, n_revivals=1),
         random_state=0,
     )
     return quick.fit(*friedman)

@@ -260,3 +260,44 @@ def test_models_without_importances_or_a_fit(friedman):
 def test_what_cannot_be_drawn(data, options, message):
     with pytest.raises(ValueError, match=message):
         ImportanceDisplay(**data).plot(**options)
+
+
+def repeated(n_repeats=3, **params):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    model = PRSRegressor(
+        LinearRegression(), n_estimators=8, max_iter=6, n_repeats=n_repeats, random_state=0
+    )
+    return model.set_params(solver__learning_rate=0.05, **params).fit(X, X[:, 0])
+
+
+def ends(display, k=0):
+    """Lower and upper ends of the intervals, from the top."""
+    (bars,) = display.intervals_[k][2]
+    return np.array([segment[:, 0] for segment in bars.get_segments()]).T
+
+
+def test_repeats_have_error_bars():
+    model = repeated()
+    display = ImportanceDisplay.from_estimator(model)
+    alpha, spread = model.alpha_[display.shown_], model.alpha_std_[display.shown_]
+    assert spread.any()
+    np.testing.assert_allclose(
+        ends(display), np.clip([alpha - spread, alpha + spread], 0.0, 1.0), atol=1e-12
+    )
+    assert ImportanceDisplay.from_estimator(model, intervals=None).intervals_ == [None]
+    assert ImportanceDisplay.from_estimator(repeated(1)).intervals_ == [None]
+    with pytest.raises(ValueError, match="intervals must be an array, 'auto' or None, got 'std'"):
+        ImportanceDisplay.from_estimator(model, intervals="std")
+
+
+def test_error_bars_of_groups_and_beside_a_model_without():
+    grouped = repeated(feature_groups=[0, 0, 1, 1, 2])
+    display = ImportanceDisplay.from_estimator(grouped)
+    alpha = grouped.group_alpha_[display.shown_]
+    assert ends(display).shape == (2, 3)
+    assert (ends(display)[0] <= alpha).all()
+    assert (ends(display)[1] >= alpha).all()
+    beside = ImportanceDisplay.from_estimator([repeated(), repeated(1)])
+    assert np.isfinite(ends(beside)).all()
+    assert not np.isfinite(beside.intervals[1]).any()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
-from randsub.inspection import AlphaPath, PathDisplay
+from randsub.inspection import AlphaPath, ConvergenceDisplay, PathDisplay
 from randsub.inspection.path_display import spread
 from randsub.solver import Solver, train
 from tiny_world import begin, make_problem, make_settings, noisy
@@ -207,7 +207,7 @@ def test_paths_of_other_fits(model):
     tasks.on_start(None, several)
     several.best_epoch = 0
     tasks.on_end(several)
-    with pytest.raises(ValueError, match="holds 3 tasks"):
+    with pytest.raises(ValueError, match=r"holds 3 task\(s\), but the model has 1 repeat"):
         PathDisplay.from_estimator(model, tasks)
 
 
@@ -228,3 +228,18 @@ def test_paths_of_other_fits(model):
 def test_what_cannot_be_drawn(epochs, alphas, more, message):
     with pytest.raises(ValueError, match=message):
         PathDisplay(epochs, alphas, **more).plot()
+
+
+def test_the_path_of_repeats_is_their_mean():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    path = AlphaPath()
+    model = PRSRegressor(KNeighborsRegressor(), n_estimators=8, max_iter=6, n_repeats=3)
+    model.set_callbacks(path).fit(X, X[:, 0])
+    assert path.alphas_.shape == (7, 3, 5)
+    display = PathDisplay.from_estimator(model, n_features=2)
+    np.testing.assert_array_equal(display.shown_, np.argsort(-model.alpha_, kind="stable")[:2])
+    for line, j in zip(display.lines_, display.shown_, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), path.alphas_[:, :, j].mean(axis=1))
+    assert display.best_line_ is None
+    assert not ConvergenceDisplay.from_estimator(model).best_lines_

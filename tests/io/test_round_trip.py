@@ -46,7 +46,7 @@ from randsub.io import load, save
 from randsub.io.object_graph import ObjectGraph
 from randsub.losses import CrossEntropy, Huber, PoissonDeviance
 from randsub.network import PRSNetwork, genie3
-from randsub.optim import LogitAdam, ProximalAdam
+from randsub.optim import FisherAdam, LogitAdam, ProximalAdam
 from randsub.penalties import ExpectedSize, FusedLasso
 from randsub.penalty_search import search_penalty
 from randsub.solver import Solver
@@ -181,6 +181,10 @@ CLASSIFIERS = {
 }
 REGRESSORS = {
     "tree": PRSRegressor(**flat(**QUICK)),
+    "repeats": PRSRegressor(Ridge(), **flat(n_repeats=3, **QUICK)),
+    "optimiser": PRSRegressor(
+        Ridge(), **flat(solver=Solver(optimizer=FisherAdam(0.01, noise=0.5)), **QUICK)
+    ),
     "neighbours": PRSRegressor(
         KNeighborsRegressor(weights="distance"), **flat(loss="huber", **QUICK)
     ),

@@ -435,8 +435,9 @@ OUR_TYPES = """
     io.safe_forms.SafeForm
     losses.CrossEntropy losses.Huber losses.PoissonDeviance losses.SquaredError
     network.links.InferredNetwork network.prs.PRSNetwork
-    optim.adam.ProjectedAdam optim.descent.ProjectedGradientDescent optim.logit.LogitAdam
-    optim.proximal.ProximalAdam optim.proximal.ProximalGradientDescent
+    optim.adam.ProjectedAdam optim.descent.ProjectedGradientDescent optim.fisher.FisherAdam
+    optim.logit.LogitAdam optim.proximal.ProximalAdam
+    optim.proximal.ProximalGradientDescent
     penalties.base.Sum penalties.fused_lasso.FusedLasso penalties.row_groups.RowGroups
     penalties.size.ExpectedSize
     penalty_search.PenaltySearch

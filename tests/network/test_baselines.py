@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import RaSERegressor
 from randsub.datasets import make_network
-from randsub.estimators.base import seed_words
+from randsub.estimators.fit_data import seed_words
 from randsub.network import genie3, rase_network, score_network
 from randsub.network.candidate_links import gene_generator
 

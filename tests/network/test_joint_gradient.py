@@ -24,11 +24,12 @@ OWN = [(1, 2), (3, 0)]  # (target, the regulator that it is)
 
 
 class EverySubset(Bernoulli):
-    """Instead of drawing, deals out every subset once."""
+    """Instead of drawing, deals out every subset once, to each round."""
 
     def sample(self, theta, n_masks, rng) -> np.ndarray:
-        masks = rng.permutation(all_masks(self.n_parameters))
-        return masks & (theta > 0.0)
+        every = all_masks(self.n_parameters)
+        masks = [rng.permutation(every) for _ in range(n_masks // len(every))]
+        return np.concatenate(masks) & (theta > 0.0)
 
 
 def places(rows):
@@ -63,7 +64,7 @@ def test_a_step_descends_the_exact_gradient_of_the_joint_objective(lam, barred):
     state = replace(
         state,
         rounds=tuple(
-            tuple(replace(r, log_q=multiplicity(r.masks.toarray().astype(int))) for r in rounds)
+            tuple(replace(r, log_q=multiplicity(r.masks.whole())) for r in rounds)
             for rounds in state.rounds
         ),
     )

@@ -570,5 +570,5 @@ def test_memory_grows_with_targets_as_the_notes_say(n_estimators, alpha):
     peak(1)  # what is imported and compiled at first
     a_target = (peak(15) - peak(5)) / 10
     predictions = 8 * n_estimators * (n_samples - n_val + n_batches * n_val)
-    subsets = (2 + 16 * alpha) * n_estimators * n_batches * n_regulators
+    subsets = (0.5 + 28 * alpha) * n_estimators * n_batches * n_regulators
     assert 0.75 * (predictions + subsets) < a_target < 1.25 * (predictions + subsets)

@@ -10,12 +10,20 @@ from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 from randsub.distributions import Bernoulli
-from randsub.optim import LogitAdam, Optimizer, ProjectedAdam, ProjectedGradientDescent
+from randsub.optim import (
+    FisherAdam,
+    LogitAdam,
+    Optimizer,
+    ProjectedAdam,
+    ProjectedGradientDescent,
+)
 from randsub.optim.adam import projected
 
 OPTIMIZERS = {
     "adam": ProjectedAdam(learning_rate=0.05),
     "adam that slows down": ProjectedAdam(learning_rate=0.05, decay=0.01),
+    "fisher": FisherAdam(learning_rate=0.05, beta1=0.9, beta2=0.99),
+    "fisher that lets noise move": FisherAdam(learning_rate=0.05, beta1=0.9, noise=0.0),
     # The slope in log-odds vanishes towards the edges: a short memory does not mind.
     "logit": LogitAdam(learning_rate=0.125, beta2=0.9, decay=0.01),
     "descent": ProjectedGradientDescent(learning_rate=0.05),
@@ -77,7 +85,9 @@ def test_update_leaves_its_arguments_alone(optimizer):
 def test_memory_has_the_task_as_first_axis(optimizer):
     state = optimizer.init(np.zeros((P, M)))
     assert all(len(part) == P for part in state)
-    assert all(not part.any() for part in state)
+    for name, part in state._asdict().items():
+        # A decay rate to the power of no observation.
+        assert (part == (1.0 if name == "fading" else 0.0)).all()
 
 
 @every_optimizer

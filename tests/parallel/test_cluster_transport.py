@@ -20,6 +20,7 @@ from randsub.parallel import Data, cluster_transport
 from randsub.parallel.cluster_transport import Cargo, Hold, Piece, Rows, bundled, deliver, split
 
 ENGINE = GenericEngine(Learner(Ridge()))
+ONE = Piece(0, np.arange(2), np.ones((1, 2), dtype=bool), np.arange(1))
 
 
 def cargo_of(X) -> Cargo:
@@ -45,11 +46,16 @@ def test_the_size_that_backends_see_is_that_of_the_data(table) -> None:
 @st.composite
 def work(draw) -> list[Piece]:
     """Pieces of several assignments, in their order."""
-    n_columns, seed = draw(st.integers(1, 40)), draw(st.integers(0, 2**32 - 1))
+    n_columns, seed = draw(st.integers(0, 40)), draw(st.integers(0, 2**32 - 1))
     numbers = sorted(draw(st.lists(st.integers(0, 6), min_size=1, max_size=20)))
     rng = np.random.default_rng(seed)
     return [
-        Piece(number, rng.random((n_masks, n_columns)) < 0.5, rng.integers(99, size=n_masks))
+        Piece(
+            number,
+            np.sort(rng.choice(10**6, n_columns, replace=False)),
+            rng.random((n_masks, n_columns)) < 0.5,
+            rng.integers(99, size=n_masks),
+        )
         for number, n_masks in zip(numbers, rng.integers(1, 9, size=len(numbers)), strict=True)
     ]
 
@@ -59,10 +65,11 @@ def test_pieces_survive_the_way(pieces) -> None:
     cargo = cargo_of(np.zeros((2, 3)))
     rows = [Rows(np.zeros(2), np.arange(n), np.arange(3), np.arange(0)) for n in range(7)]
     seen = deliver(lambda *args: args, cargo.name, cargo, bundled(rows, pieces))
-    for (engine, data, these, masks, seeds), piece in zip(seen, pieces, strict=True):
+    for (engine, data, these, columns, masks, seeds), piece in zip(seen, pieces, strict=True):
         assert repr(engine.learner) == repr(ENGINE.learner)
         np.testing.assert_array_equal(data.X, np.zeros((2, 3)), strict=True)
         assert these is rows[piece.number]
+        np.testing.assert_array_equal(columns, piece.columns)
         np.testing.assert_array_equal(masks, piece.masks, strict=True)
         np.testing.assert_array_equal(seeds, piece.seeds)
 
@@ -81,11 +88,14 @@ def test_bundles_are_few_and_of_about_the_same_size(pieces, n_bundles) -> None:
 
 
 def test_a_bundle_is_small_whatever_the_data() -> None:
+    columns = np.arange(0, 80_000, 100)
     masks, seeds = np.ones((100, 800), dtype=bool), np.arange(100)
     rows = [Rows(np.zeros(50), np.arange(50), np.arange(10), np.arange(0))] * 4
-    message = bundled(rows, [Piece(3, masks, seeds)])
-    # A bit a column, the seeds, and rows of one assignment; masks in memory are 80 kB.
-    assert len(pickle.dumps(message)) < masks.nbytes / 8 + seeds.nbytes + 110 * 8 + 1000
+    message = bundled(rows, [Piece(3, columns, masks, seeds)])
+    # The columns, a bit for each in a mask, the seeds, and rows of one assignment; masks in memory
+    # are 80 kB.
+    size = columns.nbytes / 2 + masks.nbytes / 8 + seeds.nbytes + 110 * 8
+    assert len(pickle.dumps(message)) < size + 1000
     # Small for backends, so that it goes with the task and is not kept: see ``bundled``.
     assert sys.getsizeof(message) < 100
 
@@ -93,9 +103,9 @@ def test_a_bundle_is_small_whatever_the_data() -> None:
 def test_who_has_got_the_cargo_needs_its_name_only(monkeypatch) -> None:
     monkeypatch.setattr(cluster_transport, "_HOLD", Hold())
     cargo = cargo_of(np.zeros((3, 2)))
-    bundle = bundled(["rows"], [Piece(0, np.ones((1, 2), dtype=bool), np.arange(1))])
+    bundle = bundled(["rows"], [ONE])
 
-    def task(engine, data, rows, masks, seeds):
+    def task(engine, data, rows, columns, masks, seeds):
         return data
 
     assert deliver(task, cargo.name, None, bundle) is None
@@ -122,7 +132,7 @@ def test_large_arrays_are_not_copied_to_be_sent() -> None:
 
 def test_models_share_out_no_work_on_a_worker() -> None:
     cargo = cargo_of(np.zeros((3, 2)))
-    bundle = bundled(["rows"], [Piece(0, np.ones((1, 2), dtype=bool), np.arange(1))])
+    bundle = bundled(["rows"], [ONE])
     with parallel_config(backend="threading", n_jobs=2):
         assert deliver(lambda *args: effective_n_jobs(None), cargo.name, cargo, bundle) == [1]
 

@@ -198,12 +198,14 @@ def test_nothing_to_do(data, work) -> None:
 
 
 def test_an_assignment_in_pieces(work) -> None:
-    pieces = list(work[0].pieces(3))
+    pieces = list(work[0].pieces(number=2, size=3))
     assert [len(piece.masks) for piece in pieces] == [3, 3, 1]
     np.testing.assert_array_equal(np.concatenate([p.masks for p in pieces]), work[0].masks)
     np.testing.assert_array_equal(np.concatenate([p.seeds for p in pieces]), work[0].seeds)
-    assert all(piece.train_rows is work[0].train_rows for piece in pieces)
-    assert list(work[1].pieces(3)) == []
+    assert {piece.number for piece in pieces} == {2}
+    for piece in pieces:
+        np.testing.assert_array_equal(piece.columns, np.arange(M))
+    assert list(work[1].pieces(0, 3)) == []
     assert [a.n_queries for a in work] == [12, 12, 5 + N_VAL]
 
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -209,7 +210,7 @@ def test_own_threads_only_where_joblib_would_use_threads(
 
 def test_one_task_needs_no_thread(data, work, ways) -> None:
     engine = WatchingThreads(Learner(Ridge()))
-    alone = next(work[0].pieces(1))
+    alone = replace(work[0], masks=work[0].masks[:1], seeds=work[0].seeds[:1])
     Dispatcher(engine, data, 2).predict([alone])
     assert ways == []
     assert engine.threads == [threading.get_ident()]

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
@@ -16,6 +18,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from randsub import PRSRegressor
+from randsub._masks import as_sparse
 from randsub.engines import (
     Engine,
     GenericEngine,
@@ -26,9 +29,11 @@ from randsub.engines import (
     TreeEngine,
 )
 from randsub.exceptions import BaseModelError
-from randsub.parallel import Assignment, Data, Dispatcher, dispatch
+from randsub.parallel import Assignment, Data, Dispatcher
+from randsub.parallel import assignment as assignment_module
+from randsub.parallel.assignment import NARROW
 
-N, M = 40, dispatch.NARROW + 12
+N, M = 40, NARROW + 12
 HELD = np.array([2, 3, 17, 40, 55, 61])
 
 KINDS: dict[str, Callable[[np.ndarray], Any]] = {
@@ -105,14 +110,14 @@ def test_only_columns_that_are_held_are_shown(kind, X) -> None:
 @pytest.mark.parametrize(("n_columns", "shown"), [(0, 0), (1, 1)])
 def test_a_narrow_table_is_shown_as_it_is(n_columns, shown, X) -> None:
     """At the limit as it is, beyond it not."""
-    narrow = X[:, : dispatch.NARROW + n_columns]
+    narrow = X[:, : NARROW + n_columns]
     engine = Watching(Learner(Ridge()))
     masks = np.zeros((1, narrow.shape[1]), dtype=bool)
     masks[0, :5] = True
     Dispatcher(engine, Data(narrow, narrow, None, {})).fit(
         [Assignment(X[:, 0], np.arange(N), np.arange(0), np.arange(0), masks, np.arange(1))]
     )
-    assert engine.shown[0][0].shape[1] == (5 if shown else dispatch.NARROW)
+    assert engine.shown[0][0].shape[1] == (5 if shown else NARROW)
 
 
 MODELS: list[tuple[type[Engine], Any]] = [
@@ -140,8 +145,8 @@ def test_what_is_not_shown_makes_no_difference(kind, engine, base, X, monkeypatc
     data = Data(table, table, None, {})
     work = [assignment(X, some_masks()), assignment(X, some_masks()[:1])]
     found, models = [], []
-    for narrow in (dispatch.NARROW, 10**9):
-        monkeypatch.setattr(dispatch, "NARROW", narrow)
+    for narrow in (NARROW, 10**9):
+        monkeypatch.setattr(assignment_module, "NARROW", narrow)
         dispatcher = Dispatcher(engine(Learner(base)), data)
         found.append(dispatcher.predict(work))
         models.append(dispatcher.fit(work))
@@ -246,3 +251,26 @@ def test_users_see_names_and_numbers_of_their_own_table(n_jobs, named, X) -> Non
     assert 58 in caught.value.features
     if named:
         assert caught.value.names == tuple(f"gene {j}" for j in caught.value.features)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n_masks=st.integers(0, 6),
+    n_columns=st.integers(1, 3 * NARROW),
+    density=st.sampled_from([0.0, 0.03, 0.5, 1.0]),
+    seed=st.integers(0, 1000),
+)
+def test_columns_that_are_shown(n_masks, n_columns, density, seed) -> None:
+    """Ascending, and masks over them, also where sparse rows are in no order."""
+    rng = np.random.default_rng(seed)
+    masks = rng.random((n_masks, n_columns)) < density
+    rows = as_sparse(masks)
+    disordered = sparse.csr_array(
+        (rows.data[::-1], rows.indices[::-1], (rows.nnz - rows.indptr)[::-1]), rows.shape
+    )
+    for given_rows, expected in ((rows, masks), (as_sparse(disordered), masks[::-1])):
+        columns, dense = assignment_module.shown(given_rows)
+        held = np.flatnonzero(masks.any(axis=0)) if n_columns > NARROW else np.arange(n_columns)
+        np.testing.assert_array_equal(columns, held)
+        assert dense.dtype == bool
+        np.testing.assert_array_equal(dense, expected[:, held])

@@ -108,7 +108,7 @@ def test_large_groups_go_first_where_columns_count():
         model = PRSRegressor(
             n_estimators=30,
             max_iter=100,
-            penalty=ExpectedSize(0.05, per=per),
+            penalty=ExpectedSize(0.1, per=per),
             feature_groups=groups,
             random_state=0,
         ).fit(X, y)

@@ -9,6 +9,7 @@ from randsub.report.diagnostics import notices
 from randsub.report.findings import Findings
 from randsub.report.labelled_rows import Rows
 from randsub.report.model_comparison import Comparison, Contender
+from randsub.solver import Solver
 
 
 def titles(model, train=None, comparison=None):
@@ -78,15 +79,21 @@ def test_interruption(regressor):
     model.stop_reason_ = "interrupted"
     assert "epoch 30 of 30" in titles(model)["Training was interrupted"].explanation
     model.max_iter = None
-    assert "of 2,400" in titles(model)["Training was interrupted"].explanation
+    assert f"of {Solver().max_iter}" in titles(model)["Training was interrupted"].explanation
     assert "Training was interrupted" not in titles(regressor)
 
 
-@pytest.mark.parametrize(("alpha_init", "is_due"), [(0.1, True), (0.25, False), ("auto", False)])
-def test_few_subsets_hold_a_feature(regressor, alpha_init, is_due):
-    model = copy(regressor)  # 20 subsets
-    model.alpha_init = alpha_init
-    assert ("Too few subsets hold a feature" in titles(model)) == is_due
+@pytest.mark.parametrize(
+    ("alpha_init", "n_repeats", "is_due"),
+    [(0.02, 1, True), (0.05, 1, False), (0.02, 2, False), ("auto", 1, False)],
+)
+def test_few_subsets_hold_a_feature(regressor, alpha_init, n_repeats, is_due):
+    model = copy(regressor)  # 20 subsets in each of 5 batches
+    model.alpha_init, model.n_repeats_ = alpha_init, n_repeats
+    found = titles(model)
+    assert ("Too few subsets hold a feature" in found) == is_due
+    if is_due:
+        assert "2 of 100 subsets" in found["Too few subsets hold a feature"].explanation
 
 
 def test_members_without_features(regressor):
@@ -111,7 +118,12 @@ def test_few_validation_rows(regressor):
     few, enough = (Rows(np.zeros((n, 30)), np.zeros(n), None) for n in (100, 200))
     assert "about 20 were set" in titles(regressor, few)["Few validation rows"].explanation
     assert "Few validation rows" not in titles(regressor, enough)
+    assert "Raise n_repeats" in titles(regressor, few)["Few validation rows"].explanation
     model = copy(regressor)
+    model.n_repeats_ = 5
+    note = titles(model, few)["Few validation rows per repeat"]
+    assert note.level == "note"
+    assert "mean of 5 repeats" in note.explanation
     model.validation_fraction = None
     assert "No validation rows" in titles(model)
 

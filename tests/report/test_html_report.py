@@ -18,7 +18,7 @@ from randsub.optim import ProjectedAdam
 from randsub.penalties import ExpectedSize
 from randsub.report import refit_code, write_report
 from randsub.report.markup import visible
-from randsub.selection import Stability
+from randsub.selection import Stability, stability
 from randsub.selection.stability_index import StabilityIndex
 from randsub.solver import Solver, Window
 
@@ -277,3 +277,27 @@ def test_names_of_other_reruns_are_refused(regressor, path):
     model.__dict__ = {**regressor.__dict__, "feature_names_in_": names}
     with pytest.raises(ValueError, match="which has 'c0' in a place where the reruns have another"):
         write_report(model, path, stability=reruns([f"x{j}" for j in range(30)]))
+
+
+def test_repeats_are_shown_without_reruns(path, read):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    model = PRSRegressor(
+        KNeighborsRegressor(), n_estimators=10, max_iter=5, n_repeats=4, random_state=0
+    ).fit(X, X[:, 0])
+    page = page_of(model, path)
+    reader = read(page)
+    heads = [head["text"] for head in reader.find("th", under="importances", scope="col")]
+    assert heads == ["Rank", "Feature", "Alpha", "Spread", "Members", "Selected", "Low", "High"]
+    said = reader.text("stability")
+    assert "repeats with different validation rows" in said
+    assert "share of the repeats" in said
+    assert "4 repeats of up to 5 epochs" in reader.text("training")
+    first = int(np.argmax(model.alpha_))
+    assert f"alpha {model.alpha_[first]:.3f} ± {model.alpha_std_[first]:.3f}" in page
+    # Reruns, if there are any, are shown beside the spread of the repeats.
+    result = stability(model, X, X[:, 0], 2, random_state=0)
+    reader = read(page_of(model, path, stability=result))
+    heads = [head["text"] for head in reader.find("th", under="importances", scope="col")]
+    assert heads[3:] == ["Spread", "Members", "Selected", "Mean alpha", "Low", "High"]
+    assert "reruns on parts of the rows" in reader.text("stability")

@@ -11,7 +11,13 @@ from sklearn.tree import DecisionTreeRegressor
 
 from randsub import PRSRegressor
 from randsub.estimators.fit_data import Samples
-from randsub.selection.repeated_fits import Replicate, draw_seeds, fit_repeatedly, seeded
+from randsub.selection.repeated_fits import (
+    Replicate,
+    draw_seeds,
+    fit_repeatedly,
+    seeded,
+    without_repeats,
+)
 
 
 def data(n=60, n_columns=5):
@@ -113,3 +119,16 @@ def test_one_bar_for_all_runs(capsys):
     assert "three runs" in err
     assert "3/3" in err
     assert "epoch" not in err
+
+
+def test_runs_are_the_repeats_unless_a_number_is_given():
+    """Six rows and eight columns would have several repeats."""
+    X, y = data(6, 8)
+    for n_repeats, expected in [("auto", 1), (1, 1), (3, 3)]:
+        model = PRSRegressor(Ridge(), n_estimators=4, max_iter=2, n_repeats=n_repeats)
+        found = repeated(model, X, y, [Replicate(np.arange(6), 1)])
+        alone = seeded(model.set_params(n_repeats=expected), 1).fit(X, y)
+        np.testing.assert_array_equal(found.importances[0], alone.alpha_)
+    inside = without_repeats(make_pipeline(StandardScaler(), PRSRegressor()))
+    assert inside[-1].n_repeats == 1
+    assert without_repeats(Ridge()).get_params() == Ridge().get_params()

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from fake_importances import Correlation, FirstRow
 from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor
-from randsub.selection import stability
+from randsub.selection import Stability, stability
 from randsub.selection.stability_index import stability_index
 
 PRS = {"n_estimators": 20, "max_iter": 40, "learning_rate": 0.02, "n_revivals": 0}
@@ -148,3 +148,43 @@ def test_bad_input(change, message):
     arguments = {"model": Correlation(), "X": X, "y": y, **change}
     with pytest.raises(ValueError, match=message):
         stability(**arguments)
+
+
+def test_repeats_of_a_fit_are_runs():
+    X, y = data()
+    model = PRSRegressor(Ridge(), **flat(n_repeats=4, random_state=0, **PRS)).fit(X, y)
+    found = Stability.from_repeats(model, threshold=0.3, level=0.5)
+    assert found.runs == "repeats"
+    np.testing.assert_array_equal(found.importances, model.alphas_)
+    np.testing.assert_allclose(found.mean, model.alpha_)
+    np.testing.assert_array_equal(found.selected, model.alphas_ >= 0.3)
+    assert found.agreement == stability_index(found.selected, 0.5)
+    assert list(found.table()["feature"]) == ["x0", "x1", "x2", "x3", "x4", "x5"]
+
+
+def test_repeats_of_a_fit_with_groups_and_names():
+    X, y = data()
+    X = pd.DataFrame(X, columns=list("abcdef"))
+    groups = [0, 0, 1, 1, 2, 2]
+    model = PRSRegressor(
+        Ridge(), **flat(n_repeats=2, feature_groups=groups, random_state=0, **PRS)
+    ).fit(X, y)
+    found = Stability.from_repeats(model)
+    assert found.feature_names == list("abcdef")
+    np.testing.assert_array_equal(found.table()["group"], groups)
+    # A group counts once.
+    assert repr(found.agreement) == repr(stability_index(found.selected[:, ::2], 0.9))
+
+
+@pytest.mark.parametrize(
+    "model", [PRSRegressor(Ridge(), n_repeats=1, max_iter=2), Correlation(0.1)]
+)
+def test_a_single_fit_has_no_repeats_to_tell_of(model):
+    with pytest.raises(ValueError, match="fitted with a single repeat"):
+        Stability.from_repeats(model.fit(*data()))
+
+
+@pytest.mark.parametrize("change", [{"threshold": "high"}, {"level": 1.5}])
+def test_numbers_for_repeats_are_checked(change):
+    with pytest.raises(ValueError, match="of from_repeats must be"):
+        Stability.from_repeats(PRSRegressor(), **change)

@@ -22,22 +22,26 @@ from tiny_world import FIRST_VALIDATION_ROW, begin, make_problem, make_settings
 
 N_ROWS, N_VAL = 24, 6
 RATE = 0.07
+N_MASKS = 12
 THETA = np.array([[0.35, 0.6, 0.5], [0.7, 0.25, 0.45]])
 KINDS = ["regression", "two classes", "four classes"]
 
 
 class EverySubset(Bernoulli):
-    """Instead of drawing, deals out every subset once and some of them twice."""
+    """Instead of drawing, deals out every subset once and some of them twice, to each round."""
 
     def sample(self, theta, n_masks, rng) -> np.ndarray:
+        return np.concatenate([self._round(rng) for _ in range(n_masks // N_MASKS)])
+
+    def _round(self, rng) -> np.ndarray:
         every = all_masks(self.n_parameters)
-        twice = rng.choice(len(every), n_masks - len(every), replace=False)
+        twice = rng.choice(len(every), N_MASKS - len(every), replace=False)
         return rng.permutation(np.concatenate([every, every[twice]]))
 
 
 def multiplicity(round_: Round) -> np.ndarray:
     """Log of the share of each mask in its round."""
-    index = index_of(round_.masks.toarray().astype(int))
+    index = index_of(round_.masks.whole())
     return np.log(np.bincount(index)[index] / len(index))
 
 
@@ -98,7 +102,7 @@ def objective(
 
 
 def exact_settings(**changes) -> Settings:
-    return make_settings(n_masks=12, n_batches=2, max_iter=1, ess_threshold=0.0, **changes)
+    return make_settings(n_masks=N_MASKS, n_batches=2, max_iter=1, ess_threshold=0.0, **changes)
 
 
 @pytest.mark.parametrize("penalty", [None, RowGroups(0.3), ExpectedSize(0.2)], ids=repr)
@@ -125,7 +129,7 @@ def test_an_epoch_descends_the_exact_gradient(kind, n_tasks, objective_name, pen
 
 
 @pytest.mark.parametrize("self_normalize", [True, False])
-@pytest.mark.parametrize("baseline", ["optimal", "weighted", "paper", "none"])
+@pytest.mark.parametrize("baseline", ["regression", "optimal", "weighted", "paper", "none"])
 def test_baselines_and_normalisations_agree_where_nothing_is_random(
     baseline, self_normalize
 ) -> None:
@@ -139,6 +143,7 @@ def test_baselines_and_normalisations_agree_where_nothing_is_random(
 @pytest.mark.parametrize(
     "changes",
     [
+        {"baseline": "regression"},
         {"baseline": "optimal"},
         {"baseline": "paper"},
         {"baseline": "none"},
@@ -149,11 +154,12 @@ def test_baselines_and_normalisations_agree_where_nothing_is_random(
 def test_baselines_and_normalisations_reach_the_gradient(changes) -> None:
     # The counterpart: with sampled masks each of them gives another step.
     problem = make_problem(optimizer=ProjectedGradientDescent(RATE))
-    plain = make_settings(max_iter=1)
+    numbers = {"max_iter": 1, "baseline": "weighted", "self_normalize": True}
+    plain = make_settings(**numbers)
     state = begin(problem, plain, 0.4)
     # Every step but the first has weights that are not all equal.
     expected = train(problem, plain, state).theta
-    found = train(problem, make_settings(max_iter=1, **changes), state).theta
+    found = train(problem, make_settings(**{**numbers, **changes}), state).theta
     assert np.abs(found - expected).max() > 1e-6
 
 
@@ -173,9 +179,9 @@ def test_the_history_records_the_exact_objective(kind, objective_name) -> None:
         held_out.append(objective(truths, weights, rows, objective_name, penalty, after.theta))
     assert record.objective == pytest.approx(np.mean(held_out), rel=1e-12)
 
-    val_rows = [FIRST_VALIDATION_ROW + problem.val_rows] * 2
+    val_rows = [FIRST_VALIDATION_ROW + problem.targets[0].val_rows] * 2
     validation = objective(
-        truths, [problem.val_weight] * 2, val_rows, objective_name, penalty, after.theta
+        truths, [problem.targets[0].val_weight] * 2, val_rows, objective_name, penalty, after.theta
     )
     assert record.validation_objective == pytest.approx(validation, rel=1e-12)
     assert abs(record.objective - record.validation_objective) > 1e-3

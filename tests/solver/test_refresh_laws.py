@@ -9,22 +9,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
-from oracle import Chain, all_masks, index_of, p_value_of_law, probabilities
+from oracle import Chain, all_masks, dense, index_of, p_value_of_law, probabilities
+from randsub._masks import as_sparse
 from randsub.distributions import Bernoulli
-from randsub.gradients import importance_weights, log_weights, score_gradient
+from randsub.gradients import importance_weights, score_gradient
 from randsub.losses import Reference, SquaredError
 from randsub.optim import ProjectedAdam
 from randsub.parallel import Assignment
 from randsub.solver.problem import Problem, Target
 from randsub.solver.refresh import WAYS, couple_masks, coupled, fresh, window
-from randsub.solver.rounds import Proposal, carry_out
+from randsub.solver.rounds import HeldMasks, Proposal, carry_out
 from tiny_world import make_settings
 
 M = 4
 N_ROWS = 12
 SUBSETS = all_masks(M)
+HELD = HeldMasks.of(as_sparse(SUBSETS), is_independent=True)
 # A path of theta, each step as far as a refresh may find it.
 PATH = np.array(
     [
@@ -65,6 +66,9 @@ def problem() -> Problem:
         y=y,
         encoded=y[:, np.newaxis],
         validation=rng.normal(size=(2, 1)),
+        train_rows=np.arange(N_ROWS),
+        val_rows=np.arange(2),
+        val_weight=np.ones(2),
         strata=None,
         reference=Reference(),
     )
@@ -77,10 +81,7 @@ def problem() -> Problem:
             rng.normal(size=(2**M, N_ROWS, 1)), rng.normal(size=(2**M, 2, 1))
         ),
         targets=[target],
-        train_rows=np.arange(N_ROWS),
-        val_rows=np.arange(2),
         sample_weight=np.ones(N_ROWS),
-        val_weight=np.ones(2),
     )
 
 
@@ -92,10 +93,6 @@ def refreshed(problem, settings, path, rng):
         plans = WAYS[settings.refresh](problem, settings, 0, rounds, theta, rng)
         rounds = carry_out(problem, plans, {0: rng})
     return rounds, plans
-
-
-def dense(masks) -> np.ndarray:
-    return masks.toarray().astype(bool)
 
 
 # Fresh
@@ -122,7 +119,7 @@ def test_fresh_masks_follow_theta_and_their_proposal_says_so(problem, refresh):
 def test_batches_do_not_share_masks(problem):
     settings = make_settings(n_masks=200, n_batches=2)
     plans = fresh(problem, settings, 0, (), PATH[0], np.random.default_rng(2))
-    assert (plans[0].masks != plans[1].masks).any()
+    assert (dense(plans[0].masks) != dense(plans[1].masks)).any()
 
 
 # Coupled
@@ -141,9 +138,9 @@ N_MASKS = 60_000
 def naively_coupled(distribution, masks, old, new, rng):
     """A mistake: the first draw is taken, although the old law may have covered it already."""
     log_ratio = distribution.log_prob(masks, new) - distribution.log_prob(masks, old)
-    changed = np.log(rng.random(len(masks))) >= log_ratio
-    masks = masks.copy()
-    masks[changed] = distribution.sample(new, int(changed.sum()), rng)
+    changed = np.log(rng.random(len(log_ratio))) >= log_ratio
+    masks = dense(masks)
+    masks[changed] = dense(distribution.sample(new, int(changed.sum()), rng))
     return masks, changed
 
 
@@ -165,7 +162,7 @@ def test_as_many_masks_stay_as_the_laws_overlap(old, new):
     before = Bernoulli(M).sample(old, N_MASKS, rng)
     kept_before = before.copy()
     _, changed = couple_masks(Bernoulli(M), before, old, new, rng)
-    np.testing.assert_array_equal(before, kept_before)
+    np.testing.assert_array_equal(dense(before), dense(kept_before))
     overlap = np.minimum(probabilities(old), probabilities(new)).sum()
     error = np.sqrt(overlap * (1.0 - overlap) / N_MASKS)
     assert abs(np.mean(~changed) - overlap) < 4.5 * error
@@ -177,7 +174,7 @@ def test_exactly_the_masks_that_differ_are_flagged(old, new):
     rng = np.random.default_rng(5)
     before = Bernoulli(M).sample(old, N_MASKS, rng)
     after, changed = couple_masks(Bernoulli(M), before, old, new, rng)
-    np.testing.assert_array_equal(changed, (before != after).any(axis=1))
+    np.testing.assert_array_equal(changed, (dense(before) != dense(after)).any(axis=1))
 
 
 def test_masks_stay_where_theta_does():
@@ -185,14 +182,14 @@ def test_masks_stay_where_theta_does():
     after, changed = couple_masks(
         Bernoulli(M), before, PATH[0], PATH[0].copy(), np.random.default_rng(7)
     )
-    np.testing.assert_array_equal(after, before)
+    np.testing.assert_array_equal(dense(after), dense(before))
     assert not changed.any()
 
 
 def test_coupling_needs_nothing_but_the_protocol():
     family, rng = Chain(M), np.random.default_rng(8)
     old, new = PATH[0], PATH[4]
-    before = family.sample(old, N_MASKS, rng)
+    before = as_sparse(family.sample(old, N_MASKS, rng))
     after, changed = couple_masks(family, before, old, new, rng)
     p_old, p_new = (np.exp(family.log_prob(SUBSETS, theta)) for theta in (old, new))
     assert p_value_of_law(after, p_new) > 1e-4
@@ -208,7 +205,7 @@ def test_coupled_rounds_follow_theta_along_its_path(problem):
         rounds, plans = refreshed(problem, settings, PATH[: n_refreshes + 1], rng)
         for plan, round_ in zip(plans, rounds, strict=True):
             assert p_value_of_law(plan.masks, probabilities(theta)) > 1e-4
-            differs = (plan.masks != dense(plan.former.masks)).any(axis=1)
+            differs = (dense(plan.masks) != dense(plan.former.masks.whole())).any(axis=1)
             np.testing.assert_array_equal(plan.untrained, differs)
             # Weights restart at 1: the proposal is theta, whatever came before.
             log_w = round_.log_weights(problem.distribution, theta)
@@ -223,7 +220,7 @@ def test_coupled_masks_start_from_the_law_of_their_round(problem):
     (plan,) = coupled(problem, settings, 0, rounds, PATH[4], rng)
     overlap = np.minimum(probabilities(PATH[1]), probabilities(PATH[4])).sum()
     assert np.mean(~plan.untrained) == pytest.approx(overlap, abs=0.012)
-    wrong, _ = couple_masks(problem.distribution, dense(rounds[0].masks), PATH[0], PATH[4], rng)
+    wrong, _ = couple_masks(problem.distribution, rounds[0].masks.whole(), PATH[0], PATH[4], rng)
     assert p_value_of_law(wrong, probabilities(PATH[4])) < 1e-6
 
 
@@ -254,7 +251,7 @@ def test_a_window_holds_the_latest_generations(problem, n_refreshes):
     # Only the newest generation is trained; the others are what they were.
     np.testing.assert_array_equal(plan.untrained, born == n_generations - 1)
     np.testing.assert_array_equal(
-        plan.masks[~plan.untrained], dense(plan.former.masks)[~plan.untrained]
+        dense(plan.masks)[~plan.untrained], dense(plan.former.masks.whole())[~plan.untrained]
     )
     # And every mask is weighted against all of the window.
     sizes = np.bincount(born)
@@ -275,7 +272,7 @@ def arbitrary_function() -> np.ndarray:
 
 def exact_mean_of_estimate(log_q, theta, values):
     """Expectation of ``mean_t w_t h(z_t)`` over masks of which each follows its generation."""
-    w = np.exp(log_weights(Bernoulli(M), SUBSETS, theta, log_q))
+    w = np.exp(Bernoulli(M).log_prob(SUBSETS, theta) - log_q)
     shares = np.bincount(GENERATIONS) / len(GENERATIONS)
     return sum(
         share * (probabilities(born) * w) @ values
@@ -287,21 +284,21 @@ def test_mixture_weights_give_the_exact_expectation():
     values = arbitrary_function()
     exact = probabilities(FURTHER) @ values
     proposal = Proposal(THETAS, GENERATIONS)
-    log_q = proposal.log_prob(Bernoulli(M), csr_array(SUBSETS, dtype=float))
+    log_q = proposal.log_prob(Bernoulli(M), HELD)
     found = exact_mean_of_estimate(log_q, FURTHER, values)
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
     # The newest theta alone is not where these masks come from, nor is a mixture in other shares.
     newest = np.log(probabilities(THETAS[-1]))
     assert np.abs(exact_mean_of_estimate(newest, FURTHER, values) - exact).max() > 0.1
-    even = Proposal(THETAS, np.arange(4)).log_prob(Bernoulli(M), csr_array(SUBSETS, dtype=float))
+    even = Proposal(THETAS, np.arange(4)).log_prob(Bernoulli(M), HELD)
     assert np.abs(exact_mean_of_estimate(even, FURTHER, values) - exact).max() > 0.01
 
 
 def test_gradient_of_a_window_is_unbiased():
     """The same for the gradient: each generation's one-mask estimates, in its share."""
     costs = arbitrary_function()[:, 0]
-    log_q = Proposal(THETAS, GENERATIONS).log_prob(Bernoulli(M), csr_array(SUBSETS, dtype=float))
-    log_w = log_weights(Bernoulli(M), SUBSETS, FURTHER, log_q)
+    log_q = Proposal(THETAS, GENERATIONS).log_prob(Bernoulli(M), HELD)
+    log_w = Bernoulli(M).log_prob(SUBSETS, FURTHER) - log_q
     estimates = np.array(
         [
             score_gradient(
@@ -332,9 +329,9 @@ def errors_of_estimate(round_, log_q, theta, values):
 
     The error is exact: the sum over generations of their variances under the table.
     """
-    rows, n_masks = index_of(dense(round_.masks)), len(log_q)
+    rows, n_masks = index_of(round_.masks.whole()), len(log_q)
     # Masks are few and many: the weight of a subset can be read off any mask that is it.
-    w = np.exp(log_weights(Bernoulli(M), round_.masks, theta, log_q))
+    w = np.exp(Bernoulli(M).log_prob(round_.masks.whole(), theta) - log_q)
     table = np.zeros(2**M)
     table[rows] = w
     terms = table[:, np.newaxis] * values
@@ -355,7 +352,7 @@ def test_a_window_of_drawn_masks_estimates_a_further_theta(problem, n_refreshes)
     values = arbitrary_function()
     off = errors_of_estimate(round_, round_.log_q, FURTHER, values)
     assert np.abs(off).max() < 4.5
-    newest = problem.distribution.log_prob(round_.masks, path[-1])
+    newest = problem.distribution.log_prob(round_.masks.whole(), path[-1])
     assert np.abs(errors_of_estimate(round_, newest, FURTHER, values)).max() > 8.0
 
 
@@ -391,14 +388,15 @@ def test_predictions_stay_with_their_masks(problem, refresh):
         )
         assert len(rounds) == 3
         for k, round_ in enumerate(rounds):
-            rows = index_of(dense(round_.masks))
+            rows = index_of(round_.masks.whole())
             table = problem.dispatcher
             np.testing.assert_array_equal(
                 round_.predictions, table.held_out[rows][:, round_.batch.query_rows]
             )
             np.testing.assert_array_equal(round_.validation, table.validation[rows])
-            nowhere = ~dense(round_.masks).any(axis=0)
-            np.testing.assert_array_equal(round_.absent, np.flatnonzero(nowhere))
+            held = dense(round_.masks.whole())
+            unknown = ~held.any(axis=0) | held.all(axis=0)
+            np.testing.assert_array_equal(round_.unknown(), unknown)
             same_batch = np.array_equal(round_.batch.query_rows, former[k].batch.query_rows)
             assert same_batch is (refresh != "fresh")
 
@@ -409,12 +407,17 @@ def test_a_refresh_leaves_former_rounds_alone(problem, refresh):
     rng = np.random.default_rng(17)
     rounds = carry_out(problem, fresh(problem, settings, 0, (), PATH[0], rng), {0: rng})
     before = [
-        (dense(r.masks), r.log_q.copy(), r.predictions.copy(), r.proposal.thetas.copy())
+        (dense(r.masks.whole()), r.log_q.copy(), r.predictions.copy(), r.proposal.thetas.copy())
         for r in rounds
     ]
     carry_out(problem, WAYS[refresh](problem, settings, 0, rounds, PATH[4], rng), {0: rng})
     for round_, then in zip(rounds, before, strict=True):
-        now = dense(round_.masks), round_.log_q, round_.predictions, round_.proposal.thetas
+        now = (
+            dense(round_.masks.whole()),
+            round_.log_q,
+            round_.predictions,
+            round_.proposal.thetas,
+        )
         for a, b in zip(now, then, strict=True):
             np.testing.assert_array_equal(a, b)
 

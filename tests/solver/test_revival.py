@@ -9,7 +9,7 @@ from randsub.distributions import Bernoulli
 from randsub.optim import ProjectedAdam
 from randsub.penalties import ExpectedSize
 from randsub.solver import Problem, Settings, TrainingState, train
-from randsub.solver.loop import revival_epoch
+from randsub.solver.schedule import revival_epoch
 from tiny_world import (
     Height,
     Path,

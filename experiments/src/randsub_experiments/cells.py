@@ -13,8 +13,8 @@ import randsub
 FIRST_SEED: Final = 1000
 
 # Raised when the same cell would give another result than before under the same version of randsub:
-# cells finished before then no longer count. It enters the identity from 2 on.
-RESULTS_VERSION: Final = 1
+# cells finished before then no longer count.
+RESULTS_VERSION: Final = 2
 
 BASE_LABELS: Final = {"tree": "tree", "knn": "kNN", "svm": "SVM"}
 METHOD_LABELS: Final = {
@@ -24,6 +24,7 @@ METHOD_LABELS: Final = {
     "prs": "PRS",
     "rf": "RF",
     "gbdt": "GBDT",
+    "l1": "L1",
     "genie3": "GENIE3",
     "random": "random",
 }
@@ -88,8 +89,8 @@ class Cell:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that decides the result: the cell itself and the version of randsub."""
-        identity = {**asdict(self), "seed": self.seed, "version": randsub.__version__}
-        return identity if RESULTS_VERSION == 1 else {**identity, "results": RESULTS_VERSION}
+        versions = {"version": randsub.__version__, "results": RESULTS_VERSION}
+        return {**asdict(self), "seed": self.seed, **versions}
 
     @property
     def fingerprint(self) -> str:

@@ -132,6 +132,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="markdown around the tables (default: one without explanations)",
     )
+    page.add_argument(
+        "--update",
+        action="store_true",
+        help="keep what the page has of experiments that are not in these folders",
+    )
     page.add_argument("--no-figures", action="store_true", help="leave the figures out")
     page.set_defaults(run=_write_page, after_interruption="nothing was written.")
     return command
@@ -251,6 +256,12 @@ def _tell_results(written: Written, folder: Folder) -> None:
 
 
 def _write_page(args: argparse.Namespace) -> int:
-    write_page(args.results, args.output, figures=not args.no_figures, template=args.template)
+    write_page(
+        args.results,
+        args.output,
+        figures=not args.no_figures,
+        template=args.template,
+        update=args.update,
+    )
     tell(f"Written to {args.output.resolve()}.", sys.stdout)
     return Exit.DONE

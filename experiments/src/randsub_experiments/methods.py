@@ -1,9 +1,10 @@
 """How each method is trained, tuned and measured.
 
-All are trained on the training samples alone. Hyper-parameters are chosen by the score on the
-validation samples, as in the paper's appendix; the first of several equals is taken. Features of
-single models are standardised, as those of randsub's ensembles are; forests and boosting, which do
-not depend on the scale, get them as they are.
+Hyper-parameters are chosen by the score on the validation samples, as in the paper's appendix; the
+first of several equals is taken. All are then trained on the training samples alone, as in the
+paper, or all on both (``Problem.refit``). Features of
+single models and of linear ones are standardised, as those of randsub's ensembles are; forests and
+boosting, which do not depend on the scale, get them as they are.
 """
 
 import time
@@ -13,13 +14,17 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -36,6 +41,7 @@ from randsub.estimators import (
 )
 from randsub.estimators.random_subspace import candidate_sizes
 from randsub.penalties import ExpectedSize, Penalty
+from randsub.penalty_search import search_penalty
 from randsub.solver import Solver
 from randsub_experiments.cells import Cell, Row
 from randsub_experiments.prs_settings import with_solver
@@ -62,6 +68,9 @@ _BOOSTING: dict[Task, type[Any]] = {
     "classification": GradientBoostingClassifier,
 }
 _DEPTHS = range(1, 11)
+_SCORING: dict[Task, str] = {"regression": "r2", "classification": "accuracy"}
+# Values of C for L1-penalised logistic regression.
+_STRENGTHS = tuple(np.logspace(-2, 2, 13).tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +89,9 @@ class Problem:
         Columns that determine y, where they are known.
     penalty : Penalty, default=None
         Penalty of PRS, unless the parameters of the cell name some.
+    refit : bool, default=False
+        Whether models are trained on training and validation samples in the end. Ensembles of
+        randsub then get both as one and set validation samples aside themselves.
     """
 
     task: Task
@@ -91,6 +103,27 @@ class Problem:
     y_test: Any
     relevant: IntArray | None = None
     penalty: Penalty | None = None
+    refit: bool = False
+
+    @property
+    def both(self) -> tuple[FloatArray, Any]:
+        """Features and targets of training and validation samples."""
+        return (
+            np.concatenate([self.X_train, self.X_val]),
+            np.concatenate([self.y_train, self.y_val]),
+        )
+
+    @property
+    def final(self) -> tuple[FloatArray, Any]:
+        """Features and targets of the samples that the final model is trained on."""
+        return self.both if self.refit else (self.X_train, self.y_train)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Arguments of ``fit`` of an ensemble of randsub."""
+        X, y = self.final
+        held_out = {} if self.refit else {"X_val": self.X_val, "y_val": self.y_val}
+        return {"X": X, "y": y, **held_out}
 
     @property
     def n_features(self) -> int:
@@ -177,7 +210,7 @@ def _ranking_quality(ranking: FloatArray | None, problem: Problem) -> float | No
 
 
 def _best(candidates: Iterable[tuple[float, Any]], problem: Problem) -> tuple[float, Any]:
-    """Value and trained model of the candidate with the best validation score."""
+    """Value of the candidate with the best validation score, and its final model."""
     best: tuple[float, float, Any] | None = None
     for value, model in candidates:
         score = model.score(problem.X_val, problem.y_val)
@@ -185,12 +218,13 @@ def _best(candidates: Iterable[tuple[float, Any]], problem: Problem) -> tuple[fl
             best = (score, value, model)
     if best is None:
         raise ValueError("There are no candidates to choose from.")
-    return best[1], best[2]
+    value, model = best[1:]
+    return value, clone(model).fit(*problem.final) if problem.refit else model
 
 
 def _single(cell: Cell, problem: Problem) -> Fitted:
     base = _seeded(BASES[cell.base][problem.task](), cell.seed)
-    model = make_pipeline(StandardScaler(), base).fit(problem.X_train, problem.y_train)
+    model = make_pipeline(StandardScaler(), base).fit(*problem.final)
     return Fitted(model, models=1, size=float(problem.n_features))
 
 
@@ -207,7 +241,7 @@ def _forest(cell: Cell, problem: Problem) -> Fitted:
         for size in sizes
     )
     size, model = _best(zip(sizes, forests, strict=True), problem)
-    n_models = cell.params["n_estimators"] * len(sizes)
+    n_models = cell.params["n_estimators"] * (len(sizes) + problem.refit)
     return Fitted(model, n_models, tuned=size, ranking=model.feature_importances_)
 
 
@@ -220,8 +254,29 @@ def _boosting(cell: Cell, problem: Problem) -> Fitted:
     )
     depth, model = _best(zip(_DEPTHS, machines, strict=True), problem)
     # One tree per step, or one per class and step where there are more than two classes.
-    n_models = model.estimators_.size * len(_DEPTHS)
+    n_models = model.estimators_.size * (len(_DEPTHS) + problem.refit)
     return Fitted(model, n_models, tuned=depth, ranking=model.feature_importances_)
+
+
+def _l1(cell: Cell, problem: Problem) -> Fitted:
+    """L1-penalised logistic regression of each class against the others.
+
+    C is chosen by cross-validation over training and validation samples, since a few validation
+    samples cannot tell its values apart.
+    """
+    linear = LogisticRegression(
+        l1_ratio=1.0, solver="liblinear", max_iter=1000, random_state=cell.seed
+    )
+    model = make_pipeline(StandardScaler(), OneVsRestClassifier(linear))
+    folds = StratifiedKFold(5, shuffle=True, random_state=cell.seed)
+    name = "onevsrestclassifier__estimator__C"
+    search = GridSearchCV(model, {name: _STRENGTHS}, cv=folds, refit=False)
+    best = search.fit(*problem.both).best_params_[name]
+    model.set_params(**{name: best}).fit(*problem.final)
+    coefficients = np.concatenate([one.coef_ for one in model[-1].estimators_])
+    ranking = np.abs(coefficients).max(axis=0)
+    n_models = len(coefficients) * (len(_STRENGTHS) * folds.get_n_splits() + 1)
+    return Fitted(model, n_models, float((ranking > 0).sum()), tuned=best, ranking=ranking)
 
 
 def _prs(cell: Cell, problem: Problem) -> Fitted:
@@ -230,20 +285,20 @@ def _prs(cell: Cell, problem: Problem) -> Fitted:
     if problem.task == "regression":
         del params["voting"]
 
-    def fit(penalty: Any) -> Any:
-        base = BASES[cell.base][problem.task]()
-        model = _PRS[problem.task](base, random_state=cell.seed, **{**params, "penalty": penalty})
-        return model.fit(problem.X_train, problem.y_train, X_val=problem.X_val, y_val=problem.y_val)
-
-    tuned, n_models = None, 0
+    base = BASES[cell.base][problem.task]()
+    model = _PRS[problem.task](base, random_state=cell.seed, **params)
+    tuned = None
     if penalties:
-        # From strong to weak: of equals, the sparser one is taken.
+        # From strong to weak: of several with the same score and loss, the sparsest is taken.
         falling = sorted(penalties, reverse=True)
-        models = [fit(ExpectedSize(coefficient)) for coefficient in falling]
-        tuned, model = _best(zip(falling, models, strict=True), problem)
-        n_models = sum(model.n_models_trained_ for model in models)
+        candidates = [ExpectedSize(lam) if lam else None for lam in falling]
+        scoring = None if problem.refit else _SCORING[problem.task]
+        search = search_penalty(model, candidates, **problem.parts, scoring=scoring)
+        tuned, model = falling[search.best_index], search.best_model
+        # Repeats may be for the chosen one alone, which is then fitted once more.
+        n_models = sum({id(one): one.n_models_trained_ for one in [*search.models, model]}.values())
     else:
-        model = fit(problem.penalty)
+        model.set_params(penalty=problem.penalty).fit(**problem.parts)
         n_models = model.n_models_trained_
     return Fitted(
         model, n_models, float(model.expected_size_), model.n_iter_, tuned, ranking=model.alpha_
@@ -270,7 +325,7 @@ def _rase(cell: Cell, problem: Problem) -> Fitted:
 def _baseline(kinds: dict[Task, type[Any]], cell: Cell, problem: Problem, **more: Any) -> Any:
     base = BASES[cell.base][problem.task]()
     model = kinds[problem.task](base, random_state=cell.seed, **cell.arguments, **more)
-    return model.fit(problem.X_train, problem.y_train, X_val=problem.X_val, y_val=problem.y_val)
+    return model.fit(**problem.parts)
 
 
 _METHODS: dict[str, Callable[[Cell, Problem], Fitted]] = {
@@ -280,4 +335,5 @@ _METHODS: dict[str, Callable[[Cell, Problem], Fitted]] = {
     "prs": _prs,
     "rf": _forest,
     "gbdt": _boosting,
+    "l1": _l1,
 }

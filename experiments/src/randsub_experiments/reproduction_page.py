@@ -4,6 +4,9 @@ The template is ``reproduction_page.md`` beside this file, without explanations,
 user's. In it, ``{{ runs }}`` becomes the list of what was run, ``{{ agreement }}`` the summary of
 where we agree with the paper, ``{{ missing }}`` the paper's tables that our copy lacks, and
 ``{{ NAME }}`` the tables and figures of the experiment of that name.
+
+In the page each of these parts stands between two comments, so that later results of one experiment
+can replace its part and leave the others as they are.
 """
 
 import re
@@ -26,6 +29,7 @@ from randsub_experiments.result_folder import FURTHER, NUMBERS, VECTORS, Folder
 from randsub_experiments.result_table import Table, plain
 
 _MARK = re.compile(r"\{\{ (\w+) \}\}")
+_PART = re.compile(r"<!-- begin (\w+) -->\n\n(.*?)\n\n<!-- end \1 -->", re.DOTALL)
 
 
 def write_page(
@@ -34,6 +38,7 @@ def write_page(
     *,
     figures: bool = True,
     template: Path | None = None,
+    update: bool = False,
 ) -> None:
     """Write the page of the results in some folders.
 
@@ -48,8 +53,10 @@ def write_page(
         Whether to draw figures.
     template : Path, default=None
         The text around the tables; by default that of ``reproduction_page.md``.
+    update : bool, default=False
+        Whether the page keeps what it has of experiments that are in none of the folders.
     """
-    words = _template(template)
+    words, former = _template(template), _parts(output) if update else {}
     runs: list[dict[str, Any]] = []
     results: dict[str, list[pd.DataFrame]] = {}
     for folder in folders:
@@ -65,14 +72,23 @@ def write_page(
     tables = {name: EXPERIMENTS[name].tables(frame) for name, frame in merged.items()}
     images = {name: _draw(name, merged[name], output) if figures else [] for name in merged}
     parts = {
-        "runs": _runs(runs),
+        "runs": _runs(runs, former.get("runs")),
         "agreement": agreement(tables),
         "missing": "\n".join(
             f"* {row.content} (`{row.table}`)" for row in published.missing().itertuples()
         ),
-        **{name: _section(tables.get(name, []), images.get(name, [])) for name in EXPERIMENTS},
+        **{
+            name: _section(tables.get(name, []), images.get(name, []), former.get(name))
+            for name in EXPERIMENTS
+        },
     }
-    write_atomically(output, fill(words, parts).encode())
+    if update:
+        parts["agreement"] = _kept_agreement(tables, former)
+    marked = {
+        name: f"<!-- begin {name} -->\n\n{text.rstrip()}\n\n<!-- end {name} -->"
+        for name, text in parts.items()
+    }
+    write_atomically(output, fill(words, marked).encode())
 
 
 def _template(path: Path | None) -> str:
@@ -84,6 +100,25 @@ def _template(path: Path | None) -> str:
         raise ValueError(
             f"--template={path} cannot be read ({error}); name a markdown file, or leave it out."
         ) from error
+
+
+def _parts(page: Path) -> dict[str, str]:
+    """Parts of a page that was written before, by their names."""
+    found = dict(_PART.findall(page.read_text(encoding="utf-8"))) if page.is_file() else {}
+    if not found:
+        raise ValueError(f"{page} is not a page of results, so it cannot be updated.")
+    return found
+
+
+def _kept_agreement(tables: Mapping[str, Sequence[Table]], former: Mapping[str, str]) -> str:
+    """The summary of agreement as it was, where no new table is judged."""
+    judged = [name for name, some in tables.items() if any("verdict" in t.frame for t in some)]
+    if judged:
+        raise ValueError(
+            f"The summary of agreement with the paper has results of {', '.join(judged)} in it: "
+            "write the whole page, with the folders of all experiments."
+        )
+    return former["agreement"]
 
 
 def fill(template: str, parts: Mapping[str, str]) -> str:
@@ -113,10 +148,15 @@ def merge(frames: Sequence[pd.DataFrame], name: str) -> pd.DataFrame:
     return frame.loc[numbers.index].reset_index(drop=True)
 
 
-def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
+def _runs(runs: Sequence[Mapping[str, Any]], former: str | None = None) -> str:
+    # A row begins with a command, whose second word is the experiment.
+    new = {run["experiment"] for run in runs}
+    rows = [line for line in (former or "").splitlines() if line.startswith("| `")]
+    kept = [row for row in rows if row.replace("`", " ").split()[2] not in new]
     lines = [
         "| command | cells | failed | not run | versions |",
         "|---|---|---|---|---|",
+        *kept,
         *(
             f"| {', '.join(f'`{portable(one)}`' for one in run['commands'])} | {run['cells']} | "
             f"{run['failed']} | {run['missing']} | "
@@ -201,7 +241,7 @@ def _draw(name: str, results: pd.DataFrame, output: Path) -> list[str]:
     return lines
 
 
-def _section(tables: Sequence[Table], images: Sequence[str]) -> str:
+def _section(tables: Sequence[Table], images: Sequence[str], former: str | None) -> str:
     if not tables:
-        return "Not among the results of this page."
+        return former or "Not among the results of this page."
     return "\n\n".join([*images, *(table.markdown().rstrip("\n") for table in tables)])

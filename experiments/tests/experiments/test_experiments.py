@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import loader_files
 from randsub.datasets import make_friedman, make_hypercube, make_network
 from randsub.exceptions import DatasetNotFoundError
 from randsub_experiments import datasets
@@ -15,6 +16,7 @@ from randsub_experiments.datasets.dream4 import Dream4Network
 from randsub_experiments.datasets.mnist import DigitImages
 from randsub_experiments.experiments import EXPERIMENTS
 from randsub_experiments.experiments.ablation import FAMILIES, FEWER, VARIANTS
+from randsub_experiments.experiments.genomic import best_table
 from randsub_experiments.paper_tables import normalised_tables
 from randsub_experiments.reproduction_page import merge, write_page
 from randsub_experiments.result_folder import Folder, results_frame
@@ -31,7 +33,12 @@ OPTIONS = {
     "timing": {**SIMULATED, "irrelevant": (3, 300), "samples": (50, 300)},
     "ablation": {**SIMULATED, "problems": ("friedman",), "replicates": 1},
     "tabular": {**TINY, "methods": ("single", "prs")},
-    "genomic": {**TINY, "methods": ("single", "prs"), "settings": ("defaults",)},
+    "genomic": {
+        **TINY,
+        "methods": ("single", "prs", "l1"),
+        "settings": ("defaults",),
+        "coefficients": (0.0, 0.01),
+    },
     "mnist": {
         **TINY,
         "methods": ("prs", "rf"),
@@ -49,7 +56,7 @@ TABLES = {
     "timing": {"models", "time"},
     "ablation": {*FAMILIES, "time"},
     "tabular": {"normalised-paper", "normalised-defaults", "scores", "sizes", "models", "time"},
-    "genomic": {"normalised-defaults", "scores", "sizes", "models", "time"},
+    "genomic": {"best", "normalised-defaults", "scores", "sizes", "models", "time"},
     "mnist": {"comparison", "grid", "time"},
     "dream4": {"comparison", "best", "scores", "path", "time"},
 }
@@ -87,10 +94,10 @@ class Loaders:
             drawn |= {f"X_{part}": dataset.X[chosen], f"y_{part}": dataset.y[chosen]}
         return SimpleNamespace(**drawn)
 
-    def list_genomic(self, home):
+    def list_genomic(self, home, min_class_size):
         return ["classes"]
 
-    def load_genomic(self, name, home):
+    def load_genomic(self, name, home, min_class_size):
         return self.load_tabular(name, home)
 
     def load_dream4(self, number, home):
@@ -281,6 +288,45 @@ def test_fetched_datasets(options, loaders, monkeypatch, tmp_path):
 def test_unknown_dataset(options):
     with pytest.raises(ValueError, match=r"no dataset nothing in .*: numbers, classes"):
         EXPERIMENTS["tabular"].cells(replace(options("tabular"), problems=("nothing",)))
+
+
+def test_prs_beside_the_best_of_the_others():
+    """The best base of PRS and the best other method, over the folds that all have finished."""
+    scores = {
+        ("prs", "knn", "defaults"): [0.8, 0.9, 1.0],
+        ("prs", "tree", "defaults"): [0.7, 0.7, 0.7],
+        ("rf", "", ""): [0.6, 0.6, 0.6],
+        ("l1", "", ""): [0.9, 0.7],
+    }
+    rows = [
+        (*who, fold, score) for who, several in scores.items() for fold, score in enumerate(several)
+    ]
+    names = ["method", "base", "setting", "replicate", "score"]
+    results = pd.DataFrame(rows, columns=names).assign(problem="a", benchmark="scikit-feature")
+    table = best_table(results)
+    assert table.cells()[1] == [
+        "a",
+        "PRS kNN, defaults: 0.850",
+        "L1: 0.800",
+        "+0.050 ± 0.150",
+        "2",
+    ]
+    for alone in (results["method"] == "prs", results["method"] != "prs"):
+        assert best_table(results[alone]).frame.empty
+
+
+def test_genomic_takes_small_classes_and_chooses_among_coefficients(tmp_path):
+    for name, sizes in {"colon": {-1: 40, 1: 22}, "tiny": {0: 40, 1: 19}}.items():
+        loader_files.save(tmp_path / "genomic" / f"{name}.npz", loader_files.genomic(sizes))
+    genomic = EXPERIMENTS["genomic"]
+    cells = genomic.cells(replace(genomic.full, data=tmp_path, settings=("defaults",)))
+    assert {cell.problem for cell in cells} == {"colon"}
+    # Five folds, twice.
+    assert {cell.replicate for cell in cells} == set(range(10))
+    prs = next(cell for cell in cells if cell.method == "prs")
+    assert 0.0 in prs.params["penalties"]
+    last = [cell for cell in cells if cell.method == "single"][-1]
+    assert 0.0 <= genomic.run(last, tmp_path)["score"] <= 1.0
 
 
 def test_timing_has_one_cell_where_its_lines_cross():

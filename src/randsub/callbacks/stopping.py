@@ -103,8 +103,8 @@ class TimeLimit(Callback):
     ----------
     seconds : float
         Time for training. It is checked after each epoch, so at least one epoch is run; the time
-        to train the final ensemble is not included. If a network is trained in several parts, the
-        time is divided among them in proportion to their work.
+        to train the final ensemble is not included. If a fit has several parts, the time is divided
+        among them in proportion to their work.
 
     Notes
     -----

@@ -12,7 +12,14 @@ Read from top to bottom:
 from randsub.checkpoint.callback import Checkpoint
 from randsub.checkpoint.fingerprint import describe_data
 from randsub.checkpoint.logbook import Logbook, check_course
-from randsub.checkpoint.state_tree import frozen, frozen_history, thawed, thawed_history
+from randsub.checkpoint.state_tree import (
+    frozen,
+    frozen_history,
+    frozen_result,
+    thawed,
+    thawed_history,
+    thawed_result,
+)
 
 __all__ = [
     "Checkpoint",
@@ -21,6 +28,8 @@ __all__ = [
     "describe_data",
     "frozen",
     "frozen_history",
+    "frozen_result",
     "thawed",
     "thawed_history",
+    "thawed_result",
 ]

@@ -39,10 +39,10 @@ class Checkpoint(Callback):
     -----
     *Content*: alpha, the state of the optimiser, the history, the states of the random generators,
     and the masks and predictions of the current base models. The predictions take up nearly all of
-    the file, about ``8 n_estimators n_outputs (n_train + n_batches n_val)`` bytes per target, where
-    n_outputs is 1 in regression and the number of classes in classification: 2 MB for 1,000
-    samples and two classes. The data is not in it, only its dtype, shape and digest, together with
-    the parameters as text and the versions of the libraries.
+    the file, about ``8 n_estimators n_outputs (n_train + n_batches n_val)`` bytes per repeat (or
+    target of a network), where n_outputs is 1 in regression and the number of classes in
+    classification: 2 MB for 1,000 samples and two classes. The data is not in it, only its dtype,
+    shape and digest, together with the parameters as text and the versions of the libraries.
 
     *Cost*: about the time it takes to write a file of that size, by default at most once per
     minute. The first checkpoint also reads all of X once, for its digest.

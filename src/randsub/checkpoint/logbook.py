@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from randsub.checkpoint.archive import read_archive, write_archive
 from randsub.checkpoint.fingerprint import changes, describe_parameters
 from randsub.exceptions import CheckpointError, CheckpointWarning
 from randsub.solver import Settings, TrainingState
-from randsub.solver.loop import revival_epoch
+from randsub.solver.schedule import revival_epoch
+
+Outcome = TypeVar("Outcome")
 
 # Libraries on which the last bits of a result may depend.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -57,15 +59,46 @@ class Logbook:
             **self.describe_data(),
         }
 
-    def write(self, path: Path, progress: Any) -> None:
-        """Write a checkpoint with this tree of values and arrays."""
+    def write(self, path: Path, finished: list[Any], current: Any) -> None:
+        """Write a checkpoint, for a fit of one training run or of several, one after the other.
+
+        Parameters
+        ----------
+        path : Path
+        finished : list of trees of values and arrays
+            Outcomes of the finished training runs.
+        current : tree of values and arrays
+            State of the current one.
+        """
         tree = {
             "identity": self._identity,
             "versions": versions_of(*LIBRARIES),
             "seed": np.asarray(self.seed, dtype=np.int64),
-            "progress": progress,
+            "progress": {"finished": finished, "current": current},
         }
         write_archive(path, tree)
+
+    def recalled(self, number: int, thaw: Callable[[Any], Outcome]) -> Outcome | None:
+        """Outcome of a training run, if the resumed fit had finished it.
+
+        Parameters
+        ----------
+        number : int
+            Number of training runs before it.
+        thaw : callable
+            Makes the outcome from its tree.
+        """
+        with self.reading():
+            known = [] if self.progress is None else self.progress["finished"]
+            return thaw(known[number]) if number < len(known) else None
+
+    def begun(self) -> Any:
+        """State of the training run that the resumed fit was in; None after the first call."""
+        with self.reading():
+            if self.progress is None:
+                return None
+            tree, self.progress["current"] = self.progress["current"], None
+            return tree
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -134,17 +167,17 @@ def check_course(logbook: Logbook, state: TrainingState, then: Settings, now: Se
     change = f"max_iter was {then.max_iter} and is {now.max_iter}"
     if state.epoch > now.max_iter:
         raise logbook.refusal(f"{change}, but {state.epoch} epochs are done already")
-    # The epoch after which each revival took place.
-    revivals = [epoch for epoch, record in enumerate(state.history) if record.revived]
-    for number in range(state.n_revived + 1):
-        old, new = revival_epoch(then, number), revival_epoch(now, number)
-        if old is None or new is None or old == new:
-            continue
-        happened = revivals[number] if number < len(revivals) else None
-        # A revival that a plateau brought forward, or that is still to come, is not affected.
-        same = new >= state.epoch if happened is None else happened < old and happened <= new
-        if not same:
-            raise logbook.refusal(
-                f"{change}, with which revival {number + 1} would have been after epoch {new} and "
-                f"not {old}; keep max_iter, or use Solver(n_revivals=0) if it is to be raised later"
-            )
+    for revivals in state.revivals:
+        for number in range(len(revivals) + 1):
+            old, new = revival_epoch(then, number), revival_epoch(now, number)
+            if old is None or new is None or old == new:
+                continue
+            happened = revivals[number] if number < len(revivals) else None
+            # A revival that a plateau brought forward, or that is still to come, is not affected.
+            same = new >= state.epoch if happened is None else happened < old and happened <= new
+            if not same:
+                raise logbook.refusal(
+                    f"{change}, with which revival {number + 1} would have been after epoch {new} "
+                    f"and not {old}; keep max_iter, or use Solver(n_revivals=0) if it is to be "
+                    "raised later"
+                )

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from randsub._masks import sparse_rows
 from randsub._typing import FloatArray, IntArray
-from randsub.distributions import INDEX_TYPE
 from randsub.solver.problem import Problem, Settings
-from randsub.solver.rounds import Batch, Proposal, Round
-from randsub.solver.state import EpochRecord, TrainingState
+from randsub.solver.rounds import Batch, HeldMasks, Proposal, Round
+from randsub.solver.state import EpochRecord, Result, TrainingState
 
-_NUMBERS = ("epoch", "mark_epoch", "n_models_trained", "n_revived")
+_NUMBERS = ("epoch", "n_models_trained")
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
 
 
@@ -28,7 +28,17 @@ def frozen(state: TrainingState) -> dict[str, Any]:
         "optimizer": list(state.optimizer),
         "rounds": [[_frozen_round(round_) for round_ in of_task] for of_task in state.rounds],
         "generators": list(state.generators),
+        "revivals": [list(epochs) for epochs in state.revivals],
         "history": frozen_history(state.history),
+    }
+
+
+def frozen_result(result: Result) -> dict[str, Any]:
+    """A tree from which :func:`thawed_result` makes the same result, bit for bit."""
+    return {
+        **vars(result),
+        "generators": list(result.generators),
+        "history": frozen_history(result.history),
     }
 
 
@@ -42,11 +52,12 @@ def frozen_history(history: tuple[EpochRecord, ...]) -> dict[str, Any]:
 
 
 def _frozen_round(round_: Round) -> dict[str, Any]:
+    masks = round_.masks.whole()
     return {
         **vars(round_.batch),
         **vars(round_.proposal),
-        "indices": round_.masks.indices,
-        "indptr": round_.masks.indptr,
+        "indices": masks.indices,
+        "indptr": masks.indptr,
         "log_q": round_.log_q,
         "predictions": round_.predictions,
         "validation": round_.validation,
@@ -61,6 +72,25 @@ def thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> Tra
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
+def thawed_result(tree: Mapping[str, Any], problem: Problem) -> Result:
+    """The result that was frozen; raises an error if it does not belong to this problem."""
+    n_tasks = len(problem.targets)
+    of_verdicts = (1 if problem.joint else n_tasks,)
+    generators = tuple(_generator(entry) for entry in tree["generators"])
+    if len(generators) != n_tasks:
+        raise ValueError(f"{len(generators)} generators")
+    shape = (n_tasks, problem.distribution.n_parameters)
+    return Result(
+        best_theta=_array(tree, "best_theta", shape, "f"),
+        best_objectives=_array(tree, "best_objectives", of_verdicts, "f"),
+        best_epochs=_array(tree, "best_epochs", of_verdicts, "i"),
+        generators=generators,
+        history=thawed_history(tree["history"]),
+        n_models_trained=int(tree["n_models_trained"]),
+        stopped=None if tree["stopped"] is None else str(tree["stopped"]),
+    )
+
+
 def thawed_history(tree: Mapping[str, Any]) -> tuple[EpochRecord, ...]:
     """The records of the epochs."""
     columns = [tree[name].tolist() for name in EpochRecord._fields]
@@ -70,14 +100,19 @@ def thawed_history(tree: Mapping[str, Any]) -> tuple[EpochRecord, ...]:
 def _thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> TrainingState:
     n_tasks = len(problem.targets)
     shape = (n_tasks, problem.distribution.n_parameters)
-    n_verdicts = n_tasks if problem.penalty is None else 1
+    of_verdicts = (1 if problem.joint else n_tasks,)
     arrays = {
         "theta": (shape, "f"),
         "due": ((n_tasks,), "i"),
         "barred": (shape, "b"),
         "best_theta": (shape, "f"),
-        "best_objectives": ((n_verdicts,), "f"),
-        "best_epochs": ((n_verdicts,), "i"),
+        "best_objectives": (of_verdicts, "f"),
+        "best_epochs": (of_verdicts, "i"),
+        "objectives": (of_verdicts, "f"),
+        "verdicts": (of_verdicts, "f"),
+        "ess": ((n_tasks,), "f"),
+        "mark_objectives": (of_verdicts, "f"),
+        "mark_epochs": (of_verdicts, "i"),
     }
     checked: dict[str, Any] = {
         **{name: _array(tree, name, *wanted) for name, wanted in arrays.items()},
@@ -89,15 +124,17 @@ def _thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> Tr
         for task, entries in zip(range(n_tasks), tree["rounds"], strict=True)
     )
     generators = tuple(_generator(entry) for entry in tree["generators"])
-    if len(history) != checked["epoch"] or len(generators) != n_tasks:
-        raise ValueError(f"{len(history)} epochs and {len(generators)} generators")
+    revivals = tuple(tuple(map(int, epochs)) for epochs in tree["revivals"])
+    counts = {"epochs": len(history), "generators": len(generators), "revivals": len(revivals)}
+    if tuple(counts.values()) != (checked["epoch"], n_tasks, *of_verdicts):
+        raise ValueError(f"wrong numbers of parts: {counts}")
     return TrainingState(
         **checked,
         optimizer=_memory(tree["optimizer"], problem, checked["theta"]),
         rounds=rounds,
         generators=generators,
         history=history,
-        mark_objective=float(tree["mark_objective"]),
+        revivals=revivals,
         stopped=None if tree["stopped"] is None else str(tree["stopped"]),
     )
 
@@ -133,21 +170,18 @@ def _round(entry: Mapping[str, Any], problem: Problem, settings: Settings, task:
     n_parameters = problem.distribution.n_parameters
     query_rows = _indices(entry, "query_rows", n_rows)
     masks = _masks(entry, n_masks, n_parameters)
-    held = np.bincount(masks.indices, minlength=n_parameters)
     return Round(
         batch=Batch(_indices(entry, "train_rows", n_rows), query_rows),
         proposal=Proposal(
             _array(entry, "thetas", (window, n_parameters), "f"),
             _indices(entry, "generations", window, n_masks),
         ),
-        masks=masks,
+        masks=HeldMasks.of(masks, is_independent=problem.distribution.is_independent),
         log_q=_array(entry, "log_q", (n_masks,), "f"),
         predictions=_array(entry, "predictions", (n_masks, len(query_rows), n_outputs), "f"),
-        validation=_array(entry, "validation", (n_masks, len(problem.val_rows), n_outputs), "f"),
+        validation=_array(entry, "validation", (n_masks, len(target.val_rows), n_outputs), "f"),
         targets=target.encoded[query_rows],
         sample_weight=problem.sample_weight[query_rows],
-        absent=np.flatnonzero(held == 0),
-        present=np.flatnonzero(held == n_masks),
     )
 
 
@@ -155,11 +189,9 @@ def _masks(entry: Mapping[str, Any], n_masks: int, n_parameters: int) -> csr_arr
     indices = _indices(entry, "indices", n_parameters)
     indptr = _indices(entry, "indptr", len(indices) + 1, n_masks + 1)
     is_whole = indptr[0] == 0 and indptr[-1] == len(indices) and (np.diff(indptr) >= 0).all()
-    if not is_whole or not indices.dtype == INDEX_TYPE == indptr.dtype:
+    if not is_whole:
         raise ValueError("masks with invalid indices")
-    masks = csr_array((n_masks, n_parameters))
-    masks.indices, masks.indptr, masks.data = indices, indptr, np.ones(len(indices))
-    return masks
+    return sparse_rows(indptr, indices, n_parameters)
 
 
 def _array(entry: Mapping[str, Any], name: str, shape: tuple[int, ...], kind: str) -> Any:

@@ -93,10 +93,15 @@ def feature_names(model: Any) -> list[str]:
 
 
 def importances(model: Any) -> pd.DataFrame:
-    """Columns ``rank``, ``feature``, ``importance`` and, if any, ``group``; largest first."""
+    """Columns ``rank``, ``feature``, ``importance``; largest first.
+
+    With several repeats also ``std``, and with groups ``group``.
+    """
     frame = pd.DataFrame(
         {"feature": feature_names(model), "importance": model.feature_importances_}
     )
+    if getattr(model, "n_repeats_", 1) > 1:
+        frame["std"] = model.alpha_std_
     if hasattr(model, "feature_groups_"):
         frame["group"] = model.feature_groups_
     # A stable sort keeps ties in the order of the table.

@@ -62,6 +62,11 @@ def coupling(text: str) -> Any:
     return text if text == "path" else number_from(float, 0)(text)
 
 
+def repeats(text: str) -> Any:
+    """A number of repeats, or ``auto``."""
+    return text if text == "auto" else number_from(int, 1)(text)
+
+
 class PenaltyOption(NamedTuple):
     """A penalty before the number of columns is known: its name, coefficient and image shape."""
 

@@ -19,6 +19,7 @@ from randsub.cli.option_values import (
     coupling,
     number_from,
     penalty,
+    repeats,
     seconds,
 )
 from randsub.cli.options import Options
@@ -88,7 +89,14 @@ def fit(options: Options) -> None:
     method.add(
         "--members N", "number of base models in the ensemble (default: 100)", number_from(int, 2)
     )
-    method.add("--epochs N", "number of training epochs (default: 2400)", number_from(int, 1))
+    method.add("--epochs N", "number of training epochs (default: 900)", number_from(int, 1))
+    method.add(
+        "--repeats N|auto",
+        "number of times that alpha is optimised, with different validation rows; alpha is the "
+        "mean (default: auto, which for at most 1000 rows is 5 if there are at least as many "
+        "features, and 10 if there are ten times as many)",
+        repeats,
+    )
     held_out = method.exclusive()
     held_out.add("--validation FILE", "table of validation samples, to choose the best alpha", Path)
     held_out.add(
@@ -373,7 +381,7 @@ def _add_run(options: Options) -> None:
     _add_seed(options)
     options.add(
         "--solver {quick,paper}",
-        "settings of the optimisation: quick for a first look (300 epochs), paper for those of the "
+        "settings of the optimisation: quick for a first look (200 epochs), paper for those of the "
         "paper (3000 epochs)",
     )
     options.add(

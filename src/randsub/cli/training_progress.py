@@ -2,7 +2,7 @@
 
 On a terminal::
 
-    epoch 1200/2400 [############............]  50%  00:12 elapsed, about 00:11 left
+    ############............]  50%  00:12 elapsed, about 00:11 left
     validation 0.2981 (best 0.2911)  size 14.2  models 23,500  objective 0.3124  refreshes 23 ...
 """
 
@@ -87,6 +87,8 @@ class TrainingProgress(Callback):
     def on_start(self, settings: Settings, state: TrainingState) -> None:
         """Say where a resumed training continues."""
         self._n_epochs, self._n_masks = settings.max_iter, settings.n_masks
+        # A fit may run the loop several times.
+        self._seen.clear()
         self._refreshes = sum(record.refreshed for record in state.history)
         if state.epoch and not self._updates:
             self._show([f"continuing after epoch {state.epoch} of {self._n_epochs}"])

@@ -5,8 +5,10 @@ A map of the room:
 * :mod:`~randsub.estimators.base`: ``fit`` as the list of its steps, prediction, for all of them;
 * :mod:`~randsub.estimators.validation`: what a user gives, checked;
 * :mod:`~randsub.estimators.fit_data`: that data, split and scaled, with the engine that trains;
-* :mod:`~randsub.estimators.prs`: the parts of the method meet, alpha is optimised, members are
-  drawn from it; :class:`PRSClassifier` and :class:`PRSRegressor` add their documentation;
+* :mod:`~randsub.estimators.prs`: the parts of the method meet; :class:`PRSClassifier` and
+  :class:`PRSRegressor` add their documentation;
+* :mod:`~randsub.estimators.run`: alpha is optimised, once or in several repeats, and members are
+  drawn from it;
 * :mod:`~randsub.estimators.random_subspace`: members see K features, drawn uniformly;
 * :mod:`~randsub.estimators.rase`: each member sees the best of many random subsets, found by
   :mod:`~randsub.estimators.candidate_search` among :mod:`~randsub.estimators.subsets`, by

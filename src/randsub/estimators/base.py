@@ -19,27 +19,21 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._sklearn import fit_context
-from randsub._tables import is_large, n_rows, row_portions, take_rows
-from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub._tables import n_rows, portions, take_part, union
+from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import Logbook
 from randsub.engines import Engine, Learner
 from randsub.estimators.constraints import COMMON
-from randsub.estimators.fit_data import FitData, prepare
+from randsub.estimators.fit_data import FitData, Given, prepare, seed_words
 from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
-from randsub.parallel import Assignment, average_prediction
-from randsub.solver.rounds import thin
-
-
-def seed_words(random_state: Any) -> IntArray:
-    """Four integers that seed all random numbers of a fit."""
-    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
+from randsub.parallel import average_prediction
 
 
 class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
@@ -153,7 +147,7 @@ class SubspaceEnsemble(BaseModelHolder):
         """The base model with what an engine needs to know about it."""
 
     @abstractmethod
-    def _learn(self, data: FitData, rng: np.random.Generator, logbook: Logbook) -> None:
+    def _learn(self, data: FitData, logbook: Logbook) -> None:
         """Find the subsets, and train ``estimators_`` on ``estimators_features_``."""
 
     def _begin(self) -> None:
@@ -162,6 +156,10 @@ class SubspaceEnsemble(BaseModelHolder):
     def _splits_validation(self) -> bool:
         """Whether a part of X is set aside if there is no validation data."""
         return self.validation_fraction is not None
+
+    def _count_repeats(self, given: Given) -> int:
+        """Number of times that the subsets are searched, each with its own split."""
+        return 1
 
     def _most_rows(self, n: int) -> int:
         """Largest number of training samples of a member, out of n."""
@@ -218,86 +216,58 @@ class SubspaceEnsemble(BaseModelHolder):
             if resume_from is not None:
                 # Whether max_iter may differ depends on the epoch of the checkpoint.
                 logbook.resume(resume_from, flexible=("max_iter",))
-            rng = np.random.default_rng(logbook.seed)
-            prepared = prepare(self, given, rng)
+            prepared = prepare(self, given, logbook.seed)
             self.standardizer_, self._engine = prepared.standardizer, prepared.dispatcher.engine
             with prepared.dispatcher:
-                self._learn(prepared, rng, logbook)
+                self._learn(prepared, logbook)
+            self._leave_file()
             self._ask_one_member(prepared)
         return self
 
-    def _train_members(
-        self,
-        data: FitData,
-        masks: BoolArray,
-        rng: np.random.Generator,
-        max_samples: int | None = None,
-        n_parts: int = 1,
-    ) -> tuple[list[Any], list[IntArray]]:
-        """One fitted model per mask (T, M), and its columns.
-
-        With fewer than all rows, ``n_parts`` parts of the ensemble have their own samples of rows.
-        """
-        rows, n_masks = data.samples.rows, len(masks)
-        seeds = rng.integers(np.iinfo(np.int32).max, size=n_masks)
-        limited = max_samples is not None and max_samples < len(rows)
-        assignments = [
-            Assignment(
-                y=data.samples.y,
-                train_rows=np.sort(thin(rows, max_samples, data.strata, rng)),
-                query_rows=rows[:0],
-                val_rows=rows[:0],
-                masks=masks[part],
-                seeds=seeds[part],
-            )
-            for part in np.array_split(np.arange(n_masks), min(n_parts, n_masks) if limited else 1)
-        ]
-        try:
-            models = data.dispatcher.fit(assignments)
-        except BaseModelError as error:
-            raise error.located(data.feature_names, None) from error.__cause__
-        return [one for part in models for one in part], [np.flatnonzero(mask) for mask in masks]
+    def _leave_file(self) -> None:
+        """Keep the scales of the members' columns alone, if X is a file that is read by columns."""
+        if self.standardizer_ is not None and self.standardizer_.file is not None:
+            self.standardizer_ = self.standardizer_.kept(union(self.estimators_features_))
 
     # -- using -----------------------------------------------------------------------------------
 
     def _average(self, X: Table) -> FloatArray:
         """Average of the members' predictions, shape (n, C)."""
         check_is_fitted(self, "estimators_")
-        X = check_new_table(self, X, self._layout, self.category_encoder_)
-        if not is_large(*X.shape):
-            return self._average_of_rows(X)
-        # Scaled, and its columns copied, a portion at a time.
-        rows = np.arange(n_rows(X))
-        portions = [rows[portion] for portion in row_portions(*X.shape)]
-        return np.concatenate([self._average_of_rows(take_rows(X, part)) for part in portions])
+        seen = union(self.estimators_features_)
+        X = check_new_table(self, X, self._layout, self.category_encoder_, seen)
+        return self._average_of(X, np.arange(n_rows(X)))
 
     def _ask_one_member(self, data: FitData) -> None:
-        """Raise an error if a member cannot predict.
-
-        Training may not have needed its predictions, for example in small batches with one class.
-        """
-        samples = data.samples
+        """Raise an error if a member cannot predict, which training may not have needed."""
         # A member without columns is a constant, not a base model.
-        sighted = (i for i, columns in enumerate(self.estimators_features_) if len(columns))
-        place = next(sighted, 0)
-        row = take_rows(samples.X, samples.rows[:1])
-        self._average_of_rows(row, members=slice(place, place + 1))
+        place = next((i for i, seen in enumerate(self.estimators_features_) if len(seen)), 0)
+        self._average_of(data.samples.X, data.samples.rows[:1], slice(place, place + 1))
 
-    def _average_of_rows(self, X: Table, members: slice = slice(None)) -> FloatArray:
-        """The same for a checked table that is processed as a whole, and for some members."""
-        scaled = X if self.standardizer_ is None else self.standardizer_.transform(X)
-        models, encoder = self.estimators_[members], self.category_encoder_
-        features = self.estimators_features_[members]
+    def _average_of(self, X: Table, rows: IntArray, members: slice = slice(None)) -> FloatArray:
+        """The same for rows of a checked table, a portion at a time, and for some members."""
+        models, features = self.estimators_[members], self.estimators_features_[members]
+        scaler, encoder = self.standardizer_, self.category_encoder_
+        origin = columns = np.arange(X.shape[1])
         if encoder is not None:
-            scaled = encoder.transform(X, scaled)
-            features = [encoder.expand(columns) for columns in features]
+            origin, features = encoder.origin_, [encoder.expand(one) for one in features]
+        elif self._layout[0] is None:
+            # Of an array, only what the members see is scaled.
+            origin = columns = union(features)
+            features = [np.searchsorted(columns, one) for one in features]
+        answers = []
         try:
-            return average_prediction(self._engine, models, features, scaled, self.n_jobs)
+            for places in portions(len(rows), len(columns)):
+                part = take_part(X, rows[places], columns)
+                scaled = part if scaler is None else scaler.transform(part, columns)
+                seen = scaled if encoder is None else encoder.transform(part, scaled)
+                answers.append(
+                    average_prediction(self._engine, models, features, seen, self.n_jobs)
+                )
         except BaseModelError as error:
             names = getattr(self, "feature_names_in_", ())
-            if encoder is not None:
-                error = error.among(encoder.origin_.tolist()).once()
-            raise error.located(names, None) from error.__cause__
+            raise error.among(origin.tolist()).once().located(names, None) from error.__cause__
+        return np.concatenate(answers)
 
     def to_report(
         self, path: PathLike[str] | str, X: Table | None = None, y: Any = None, **options: Any

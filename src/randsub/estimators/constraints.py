@@ -49,6 +49,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
         None,
     ],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+    "n_repeats": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "distribution": [StrOptions({"auto"}), SubsetDistribution],
     "solver": [Solver, None],
 }

@@ -1,4 +1,4 @@
-"""The data of a fit: as passed by the user, and prepared for training."""
+"""The data of a fit: as passed by the user, and split and scaled for training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from randsub._tables import n_rows
+from randsub._tables import by_column, n_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner
@@ -69,6 +70,13 @@ class Given(NamedTuple):
         }
 
 
+class Split(NamedTuple):
+    """Rows that models are trained on, and validation rows; the latter may be empty."""
+
+    train_rows: IntArray
+    val_rows: IntArray
+
+
 @dataclass(frozen=True)
 class FitData:
     """Training and validation rows, their targets, and the dispatcher that trains on them.
@@ -82,16 +90,17 @@ class FitData:
         Their targets as numbers, or as indicators of the classes.
     strata : int ndarray of shape (n,) or None
         Class of each row; None in regression.
-    train_rows : int ndarray
-        Rows that models are trained on during the optimisation.
+    splits : sequence of Split
+        Rows that models are trained on to find the subsets, and validation rows, of ``judges``;
+        one split per repeat.
+    rngs : sequence of numpy.random.Generator
+        Random generator of each repeat.
     loss_weight : ndarray of shape (n,)
         Weight of each row in the loss.
     judges : Samples
         Data of the validation rows: that of the user, or ``samples``.
     val_encoded, val_strata, val_loss_weight : as above
         For the rows of ``judges``.
-    val_rows : int ndarray
-        Validation rows, of ``judges``; may be empty.
     standardizer : Standardizer or None
         The scaler of the data.
     dispatcher : Dispatcher
@@ -103,41 +112,51 @@ class FitData:
     samples: Samples
     encoded: FloatArray
     strata: IntArray | None
-    train_rows: IntArray
+    splits: Sequence[Split]
+    rngs: Sequence[np.random.Generator]
     loss_weight: FloatArray
     judges: Samples
     val_encoded: FloatArray
     val_strata: IntArray | None
-    val_rows: IntArray
     val_loss_weight: FloatArray
     standardizer: Standardizer | None
     dispatcher: Dispatcher
     feature_names: Sequence[str]
 
+    @property
+    def train_rows(self) -> IntArray:
+        """Training rows of the first split, for models that have no other."""
+        return self.splits[0].train_rows
 
-def prepare(model: Any, given: Given, rng: np.random.Generator) -> FitData:
+    @property
+    def val_rows(self) -> IntArray:
+        """Validation rows of the first split; may be empty."""
+        return self.splits[0].val_rows
+
+
+def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     """Split and scale the data of an ensemble's fit, and choose the engine that trains on it."""
+    rngs = repeat_generators(seed, model._count_repeats(given))
     learner, samples, validation = given.learner, given.samples, given.validation
     encoded, strata = model._encode(samples.y, samples.rows)
-    train_rows, judges, val_rows = samples.rows, samples, samples.rows[:0]
+    judges, splits = samples, [Split(samples.rows, samples.rows[:0])] * len(rngs)
     val_encoded, val_strata = encoded, strata
     if validation is not None:
-        judges, val_rows = validation, validation.rows
+        judges, splits = validation, [Split(samples.rows, validation.rows)] * len(rngs)
         val_encoded, val_strata = model._encode(judges.y, judges.rows)
     elif model._splits_validation():
-        train_rows, val_rows = split_validation(
-            samples.rows, model.validation_fraction, strata, rng
-        )
+        splits = repeated_splits(samples.rows, model.validation_fraction, strata, rngs)
     standardizer = None
     X, X_val = samples.X, judges.X
     if model.standardize:
-        standardizer = Standardizer().fit(X, samples.sample_weight, train_rows)
+        standardizer = Standardizer().fit(X, samples.sample_weight, samples.rows)
         X = standardizer.applied_to(samples.X)
         X_val = X if judges is samples else standardizer.applied_to(judges.X)
     origin = None
     if given.encoder is not None:
         X, X_val = given.encoder.transform(samples.X, X), given.encoder.transform(judges.X, X_val)
         origin = given.encoder.origin_
+    X, X_val = (part := by_column(X)), part if X_val is X else by_column(X_val)
     weight = samples.sample_weight
     engine = choose_engine(
         model.engine, learner.estimator, X, samples.y, weight, model._most_rows(n_rows(X))
@@ -146,12 +165,12 @@ def prepare(model: Any, given: Given, rng: np.random.Generator) -> FitData:
         samples=samples,
         encoded=encoded,
         strata=strata,
-        train_rows=train_rows,
+        splits=splits,
+        rngs=rngs,
         loss_weight=samples.loss_weight(),
         judges=judges,
         val_encoded=val_encoded,
         val_strata=val_strata,
-        val_rows=val_rows,
         val_loss_weight=judges.loss_weight(),
         standardizer=standardizer,
         dispatcher=Dispatcher(
@@ -214,36 +233,88 @@ def sample_limit(max_samples: Any, n_train: int) -> int | None:
     return max(2, int(max_samples * n_train))
 
 
+def seed_words(random_state: Any) -> IntArray:
+    """Four integers that seed all random numbers of a fit."""
+    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
+
+
+def repeat_generators(seed: IntArray, n_repeats: int) -> list[np.random.Generator]:
+    """Random generator of each repeat, which does not depend on the number of repeats."""
+    words = seed.tolist()
+    return [
+        np.random.default_rng([*words, number] if number else words) for number in range(n_repeats)
+    ]
+
+
 def split_validation(
     rows: IntArray, fraction: float, strata: IntArray | None, rng: np.random.Generator
-) -> tuple[IntArray, IntArray]:
+) -> Split:
     """Split rows into training and validation rows.
 
     With classes (``strata``, one per sample) the split is stratified, and at least one sample of
     each class is kept for training. Training keeps at least two samples in total.
     """
+    return repeated_splits(rows, fraction, strata, [rng])[0]
+
+
+def repeated_splits(
+    rows: IntArray,
+    fraction: float,
+    strata: IntArray | None,
+    rngs: Sequence[np.random.Generator],
+) -> list[Split]:
+    """One split per generator; each is like that of :func:`split_validation`.
+
+    As long as ``n_splits * fraction`` is at most 1, no sample is in the validation rows of two
+    splits: five splits at 0.2 are five folds. Further splits come from a new shuffle, drawn from
+    the generator of the split that begins it. The first splits do not depend on the number of
+    splits.
+    """
+    n_rows, n_folds = len(rows), max(1, int(1.0 / fraction + 1e-9))
+    splits: list[Split] = []
+    for number, rng in enumerate(rngs):
+        fold = number % n_folds
+        # Boundaries are rounded, not sizes, so that the folds fit into the rows.
+        size = round((fold + 1) * fraction * n_rows) - round(fold * fraction * n_rows)
+        n_val = min(max(size, 1), n_rows - 2)
+        if fold == 0:
+            classes = _shuffled_classes(rows, strata, rng)
+            sizes = np.array([len(members) for members in classes])
+            used = np.zeros_like(sizes)
+        least = 0 if strata is None else 1
+        if not np.minimum(sizes - used, sizes - least).any():
+            # With few samples, all of them may have been used before the last fold.
+            classes, used = _shuffled_classes(rows, strata, rng), np.zeros_like(sizes)
+        quotas = _quotas(sizes - used, np.minimum(sizes - used, sizes - least), n_val)
+        chosen = np.concatenate(
+            [m[u : u + q] for m, u, q in zip(classes, used, quotas, strict=True)]
+        )
+        used = used + quotas
+        splits.append(Split(np.setdiff1d(rows, chosen), np.sort(chosen)))
+    return splits
+
+
+def _shuffled_classes(
+    rows: IntArray, strata: IntArray | None, rng: np.random.Generator
+) -> list[IntArray]:
+    """The rows of each class in random order; without classes, all rows."""
     order = rng.permutation(rows)
-    n_val = min(max(round(fraction * len(rows)), 1), len(rows) - 2)
     if strata is None:
-        chosen = order[:n_val]
-    else:
-        members = [order[strata[order] == c] for c in np.unique(strata[rows])]
-        quotas = _quotas(np.array([len(m) for m in members]), n_val)
-        chosen = np.concatenate([m[:quota] for m, quota in zip(members, quotas, strict=True)])
-    return np.setdiff1d(rows, chosen), np.sort(chosen)
+        return [order]
+    return [order[strata[order] == c] for c in np.unique(strata[rows])]
 
 
-def _quotas(sizes: IntArray, n_val: int) -> IntArray:
-    """Number of validation samples per class: in proportion, and never all of a class.
+def _quotas(sizes: IntArray, most: IntArray, n_val: int) -> IntArray:
+    """Number of validation samples per class: in proportion to the sizes, and at most ``most``.
 
-    The quotas add up to ``n_val`` if that leaves a sample of each class for training.
+    The quotas add up to ``n_val`` if that is possible.
     """
     exact = sizes * n_val / sizes.sum()
-    quotas = np.minimum(np.floor(exact).astype(int), sizes - 1)
+    quotas = np.minimum(np.floor(exact).astype(int), most)
     for c in np.argsort(quotas - exact, kind="stable"):  # largest remainder first
         if quotas.sum() >= n_val:
             break
-        quotas[c] += quotas[c] < sizes[c] - 1
+        quotas[c] += quotas[c] < most[c]
     if not quotas.any():
         # One sample per class: that of the first class is used for validation.
         quotas[0] = 1

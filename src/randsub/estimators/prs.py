@@ -6,10 +6,8 @@ members are drawn from it.
 """
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,14 +16,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._sklearn import fit_context
-from randsub._typing import FloatArray, IntArray, Table
+from randsub._typing import FloatArray, Table
 from randsub.callbacks.support import CallbackSupport
-from randsub.checkpoint import Logbook, check_course, frozen, thawed
+from randsub.checkpoint import Logbook
 from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
 from randsub.estimators.base import SubspaceEnsemble
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.fit_data import FitData, sample_limit
+from randsub.estimators.fit_data import FitData, Given, Split, sample_limit
 from randsub.estimators.groups import resolve_groups
+from randsub.estimators.run import EnsembleRun
 from randsub.losses import (
     LOSSES,
     Loss,
@@ -33,12 +32,19 @@ from randsub.losses import (
 )
 from randsub.optim import (
     OPTIMIZERS,
+    FisherAdam,
     Optimizer,
 )
 from randsub.penalties import Penalty
-from randsub.solver import Problem, ProgressBar, Run, Settings, Solver, Target, TrainingState, solve
+from randsub.solver import Problem, ProgressBar, Result, Settings, Solver, Target
+from randsub.solver.problem import LARGEST_FIRST_SUBSET
 from randsub.solver.rounds import thin
-from randsub.solver.solver import LARGEST_FIRST_SUBSET
+
+# n_repeats="auto" repeats where validation is noise: at least as many features as samples, and
+# few samples; and more often where there are many times as many features.
+AUTO_REPEATS, AUTO_REPEATS_WIDE = 5, 10
+WIDE = 10
+MOST_SAMPLES = 1000
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,6 +61,7 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
     max_samples: float | None = None
     max_iter: int | None = None
     n_iter_no_change: int | None = None
+    n_repeats: int | Literal["auto"] = "auto"
     solver: Solver | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
@@ -121,14 +128,29 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
     def _begin(self) -> None:
         solver = self._solver()
         solver.check()
-        self._init_callback_context(max_subtasks=self.max_iter or solver.max_iter)
+        # Epochs or, if not all repeats fit into memory, blocks of them.
+        n_repeats = AUTO_REPEATS_WIDE if self.n_repeats == "auto" else self.n_repeats
+        n_epochs = self.max_iter or solver.max_iter
+        self._init_callback_context(max_subtasks=max(n_epochs, n_repeats))
 
     def _most_rows(self, n: int) -> int:
         limit = sample_limit(self.max_samples, n)
         return n if limit is None else min(n, limit)
 
-    def _learn(self, data: FitData, rng: np.random.Generator, logbook: Logbook) -> None:
-        problem, settings, theta = assemble(self, data, rng)
+    def _count_repeats(self, given: Given) -> int:
+        names = list(getattr(self, "feature_names_in_", ()))
+        distribution = choose_distribution(
+            self.distribution, self.feature_groups, self.n_features_in_, names
+        )
+        return count_repeats(
+            self.n_repeats,
+            n_samples=len(given.samples.rows),
+            n_parameters=distribution.n_parameters,
+            splits=given.validation is None and self._splits_validation(),
+        )
+
+    def _learn(self, data: FitData, logbook: Logbook) -> None:
+        problem, settings, theta = assemble(self, data)
         self._distribution, self.solver_ = problem.distribution, clone(self._solver())
         run = EnsembleRun(self, data, problem, settings, logbook)
         weight = data.samples.sample_weight
@@ -140,141 +162,66 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
         with self._watched(run, **facts) as callbacks:
             if self.verbose:
                 callbacks.append(ProgressBar().for_run(run))
-            former = None if logbook.progress is None else run.former()
-            state = solve(problem, settings, theta, rng, callbacks, former)
-            self._record(state, problem.penalty)
-            self.estimators_, self.estimators_features_ = run.members(state)
+            result, members = run.trained(theta, callbacks)
+            self._record(result, problem.penalty)
+            self.estimators_, self.estimators_features_ = members
 
-    def _record(self, state: TrainingState, penalty: Penalty | None) -> None:
-        theta = state.best_theta[0]
-        self.alpha_ = theta[self._distribution.column_parameters()]
+    def _record(self, result: Result, penalty: Penalty | None) -> None:
+        thetas, columns = result.best_theta, self._distribution.column_parameters()
+        self.n_repeats_ = len(thetas)
+        self.alphas_ = thetas[:, columns]
+        self.alpha_ = self.alphas_.mean(axis=0)
+        self.alpha_std_ = self.alphas_.std(axis=0)
         if (
             self._distribution.n_parameters != self.n_features_in_
             or self.feature_groups is not None
         ):
-            self.group_alpha_ = theta
-            self.feature_groups_ = self._distribution.column_parameters()
-        self.expected_size_ = self._distribution.expected_size(theta)
+            self.group_alpha_ = thetas.mean(axis=0)
+            self.feature_groups_ = columns
+        sizes = [self._distribution.expected_size(theta) for theta in thetas]
+        self.expected_size_ = sum(sizes) / len(sizes)
+        n_epochs = len(result.history)
         self.history_ = pd.DataFrame(
-            state.history, index=pd.RangeIndex(1, state.epoch + 1, name="epoch")
+            result.history, index=pd.RangeIndex(1, n_epochs + 1, name="epoch")
         )
-        paid = 0.0 if penalty is None else penalty.value(state.best_theta)
-        self.validation_loss_ = state.best_objective - paid
-        self.n_iter_ = state.epoch
-        self.best_iter_ = state.best_epoch
-        self.stop_reason_ = state.stopped
-        self.n_models_trained_ = state.n_models_trained + self.n_estimators
-
-
-@dataclass(eq=False)
-class EnsembleRun(Run):
-    """Turns a state of the training loop into an ensemble or a checkpoint, and back.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The model that is being fitted.
-    data : FitData
-    problem : Problem
-    settings : Settings
-    logbook : Logbook
-    """
-
-    can_predict: ClassVar[bool] = True
-
-    estimator: Any
-    data: FitData
-    problem: Problem
-    settings: Settings
-    logbook: Logbook
-    _last: tuple[TrainingState, tuple[list[Any], list[IntArray]]] | None = None
-
-    def members(self, state: TrainingState) -> tuple[list[Any], list[IntArray]]:
-        """Members of the ensemble, and their columns, if training ended with this state."""
-        if self._last is not None:
-            known = self._last[0]
-            # The members depend on nothing else.
-            if known.best_theta is state.best_theta and known.generators == state.generators:
-                return self._last[1]
-        model, rng = self.estimator, state.rng()
-        distribution = model._distribution
-        drawn = distribution.sample(state.best_theta[0], model.n_estimators, rng)
-        made = model._train_members(
-            self.data,
-            distribution.expand(drawn),
-            rng,
-            max_samples=model._most_rows(len(self.data.samples.rows)),
-            n_parts=self.settings.n_batches,
-        )
-        self._last = state, made
-        return made
-
-    def fitted_estimator(self, state: TrainingState) -> Any:
-        """The model that ``fit`` would return for this state."""
-        model = copy(self.estimator).set_callbacks()
-        model._record(state, self.problem.penalty)
-        model.estimators_, model.estimators_features_ = map(list, self.members(state))
-        return model
-
-    def save(self, path: Path, state: TrainingState) -> None:
-        """Write a checkpoint."""
-        progress = {"max_iter": self.settings.max_iter, "state": frozen(state)}
-        self.logbook.write(path, progress)
-
-    def former(self) -> TrainingState:
-        """State of the fit that is resumed."""
-        logbook = self.logbook
-        with logbook.reading():
-            progress = logbook.progress
-            then = replace(self.settings, max_iter=int(progress["max_iter"]))
-            state = thawed(progress["state"], self.problem, self.settings)
-        check_course(logbook, state, then, self.settings)
-        return state
+        paid = 0.0
+        if penalty is not None:
+            paid = sum(penalty.value(theta[np.newaxis]) for theta in thetas) / len(thetas)
+        self.validation_loss_ = result.best_objective - paid
+        self.n_iter_ = n_epochs
+        self.best_iter_ = result.best_epoch
+        self.stop_reason_ = result.stopped
+        self.n_models_trained_ = result.n_models_trained + self.n_estimators
 
 
 # -- from what a user writes to a problem to solve -------------------------------------------------
 
 
-def assemble(
-    model: Any, data: FitData, rng: np.random.Generator
-) -> tuple[Problem, Settings, FloatArray]:
-    """The optimisation problem of a model and its data, the settings, and the initial theta."""
-    solver, task, n_train = model._solver(), model._task, len(data.train_rows)
+def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
+    """The optimisation problem of a model and its data, the settings, and the initial theta.
+
+    Every repeat is a task, with its split of the data and its random generator.
+    """
+    solver = model._solver()
+    n_train = min(len(split.train_rows) for split in data.splits)
     distribution = choose_distribution(
         model.distribution, model.feature_groups, model.n_features_in_, data.feature_names
     )
     n_parameters = distribution.n_parameters
     theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
-    encoded = data.encoded
-    loss = choose_loss(model.loss, task, model.n_estimators, encoded[data.samples.rows])
+    loss = choose_loss(model.loss, model._task, model.n_estimators, data.encoded[data.samples.rows])
     limit = sample_limit(model.max_samples, n_train)
-    val_rows = np.sort(thin(data.val_rows, limit, data.val_strata, rng))
-    val_encoded = data.val_encoded[val_rows]
-    if data.judges is not data.samples:
-        loss.check_validation(val_encoded)
-    reference = Reference()
-    if task == "regression":
-        train = data.train_rows
-        reference = loss.reference(encoded[train, 0], data.loss_weight[train])
     problem = Problem(
         distribution=distribution,
         loss=loss,
         penalty=bind_penalty(model.penalty, distribution),
-        optimizer=choose_optimizer(solver.optimizer, solver.learning_rate, model.penalty),
+        optimizer=choose_optimizer(solver, distribution, model.penalty),
         dispatcher=data.dispatcher,
         targets=[
-            Target(
-                y=data.samples.y,
-                encoded=reference.apply(encoded),
-                validation=reference.apply(val_encoded),
-                strata=data.strata,
-                reference=reference,
-            )
+            _target(model._task, data, split, loss, limit, rng)
+            for split, rng in zip(data.splits, data.rngs, strict=True)
         ],
-        train_rows=data.train_rows,
-        val_rows=val_rows,
         sample_weight=data.loss_weight,
-        val_weight=data.val_loss_weight[val_rows],
         feature_names=data.feature_names,
     )
     settings = solver.settings(
@@ -286,7 +233,59 @@ def assemble(
         max_iter=model.max_iter,
         n_iter_no_change=model.n_iter_no_change,
     )
-    return problem, settings, theta
+    return problem, settings, np.repeat(theta, len(data.rngs), axis=0)
+
+
+def _target(
+    task: str,
+    data: FitData,
+    split: Split,
+    loss: Loss,
+    limit: int | None,
+    rng: np.random.Generator,
+) -> Target:
+    """Targets and rows of one repeat."""
+    val_rows = np.sort(thin(split.val_rows, limit, data.val_strata, rng))
+    val_encoded = data.val_encoded[val_rows]
+    if data.judges is not data.samples:
+        loss.check_validation(val_encoded)
+    reference = Reference()
+    if task == "regression":
+        train = split.train_rows
+        reference = loss.reference(data.encoded[train, 0], data.loss_weight[train])
+    return Target(
+        y=data.samples.y,
+        encoded=reference.apply(data.encoded),
+        validation=reference.apply(val_encoded),
+        train_rows=split.train_rows,
+        val_rows=val_rows,
+        val_weight=data.val_loss_weight[val_rows],
+        strata=data.strata,
+        reference=reference,
+    )
+
+
+def count_repeats(
+    n_repeats: int | Literal["auto"], *, n_samples: int, n_parameters: int, splits: bool
+) -> int:
+    """Number of repeats of a fit.
+
+    Parameters
+    ----------
+    n_repeats : int or "auto"
+        That of the user.
+    n_samples : int
+        Number of samples of positive weight.
+    n_parameters : int
+        Number of features, or of groups of them.
+    splits : bool
+        Whether each repeat has a validation split of its own.
+    """
+    if n_repeats != "auto":
+        return n_repeats
+    if not splits or n_samples > MOST_SAMPLES or n_parameters < n_samples:
+        return 1
+    return AUTO_REPEATS_WIDE if n_parameters >= WIDE * n_samples else AUTO_REPEATS
 
 
 def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:
@@ -305,14 +304,22 @@ def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Los
 
 
 def choose_optimizer(
-    optimizer: str | Optimizer, learning_rate: float, penalty: Penalty | None = None
+    solver: Solver, distribution: SubsetDistribution, penalty: Penalty | None = None
 ) -> Optimizer:
-    """The optimiser, checked against the penalty; an object has its own learning rate."""
+    """The optimiser, checked against distribution and penalty; an object has its own rate."""
+    optimizer = solver.optimizer
+    if optimizer == "auto":
+        optimizer = "fisher_adam" if distribution.is_independent else "adam"
     if isinstance(optimizer, str):
-        chosen = OPTIMIZERS[optimizer](learning_rate)
+        chosen = OPTIMIZERS[optimizer](solver.learning_rate)
     else:
         chosen = optimizer
         chosen.check()
+    if isinstance(chosen, FisherAdam) and not distribution.is_independent:
+        raise ValueError(
+            f"optimizer={optimizer!r} needs features that are drawn independently of each other, "
+            f"which {distribution!r} does not promise (is_independent=False); use 'adam'."
+        )
     if chosen.is_proximal and penalty is not None and not penalty.has_prox:
         usable = [name for name, make in OPTIMIZERS.items() if not make(1.0).is_proximal]
         raise ValueError(

@@ -17,6 +17,7 @@ from randsub.estimators.base import ClassificationEnsemble, RegressionEnsemble, 
 from randsub.estimators.constraints import COMMON, VOTING
 from randsub.estimators.cross_validation import validation_score
 from randsub.estimators.fit_data import FitData
+from randsub.estimators.run import train_members
 from randsub.exceptions import BaseModelError
 from randsub.parallel import one_thread
 
@@ -43,8 +44,8 @@ class BaseRandomSubspace(SubspaceEnsemble):
         # With K fixed there is nothing to choose: all rows are for training.
         return self.max_features == "validation" and super()._splits_validation()
 
-    def _learn(self, data: FitData, rng: np.random.Generator, logbook: Logbook) -> None:
-        n_features = self.n_features_in_
+    def _learn(self, data: FitData, logbook: Logbook) -> None:
+        n_features, rng = self.n_features_in_, data.rngs[0]
         if self.max_features == "validation":
             self.max_features_, n_models = self._chosen(data, rng)
         else:
@@ -52,7 +53,7 @@ class BaseRandomSubspace(SubspaceEnsemble):
         self.expected_size_ = float(self.max_features_)
         self.n_models_trained_ = n_models + self.n_estimators
         masks = draw_masks(self.n_estimators, n_features, self.max_features_, rng)
-        self.estimators_, self.estimators_features_ = self._train_members(data, masks, rng)
+        self.estimators_, self.estimators_features_ = train_members(data, [(masks, rng)])
 
     def _fixed(self) -> int:
         """K as given by ``max_features``."""

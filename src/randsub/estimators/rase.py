@@ -22,6 +22,7 @@ from randsub.estimators.cutoff import best_cutoff
 from randsub.estimators.fit_data import FitData
 from randsub.estimators.folds import Folds
 from randsub.estimators.prs import probabilities
+from randsub.estimators.run import train_members
 from randsub.exceptions import BaseModelError
 from randsub.parallel import one_thread
 
@@ -53,7 +54,8 @@ class BaseRaSE(SubspaceEnsemble):
         check_is_fitted(self, "alpha_")
         return self.alpha_
 
-    def _learn(self, data: FitData, rng: np.random.Generator, logbook: Logbook) -> None:
+    def _learn(self, data: FitData, logbook: Logbook) -> None:
+        rng = data.rngs[0]
         alpha = probabilities(self.alpha_init, self.n_features_in_)
         folds = Folds(self.cv)
         n_candidates = self.max_iter * self.n_estimators * self.n_candidates
@@ -81,7 +83,7 @@ class BaseRaSE(SubspaceEnsemble):
         )
         self.n_models_trained_ = result.n_models_trained + self.n_estimators
         self._tune(data, result.masks, folds, rng)
-        self.estimators_, self.estimators_features_ = self._train_members(data, result.masks, rng)
+        self.estimators_, self.estimators_features_ = train_members(data, [(result.masks, rng)])
 
     def _largest_size(self, n_train: int) -> int:
         n_features, max_size = self.n_features_in_, self.max_size
@@ -328,7 +330,7 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
     >>> from randsub import RaSEClassifier
     >>> from randsub.datasets import make_hypercube
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> X, y, relevant = make_hypercube(n_samples=300, n_irrelevant=15, random_state=1)
+    >>> X, y, relevant = make_hypercube(n_samples=300, n_irrelevant=15, random_state=2)
     >>> model = RaSEClassifier(KNeighborsClassifier(), n_candidates=50, max_iter=3, random_state=0)
     >>> bool(model.fit(X[:200], y[:200]).alpha_[relevant].mean() > 2 * model.alpha_.mean())
     True
@@ -344,14 +346,14 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         "tune_cutoff": ["boolean"],
     }
 
-    def _learn(self, data: FitData, rng: np.random.Generator, logbook: Logbook) -> None:
+    def _learn(self, data: FitData, logbook: Logbook) -> None:
         if self.tune_cutoff and len(self.classes_) != 2:
             raise ValueError(
                 f"tune_cutoff=True needs two classes, but y has {len(self.classes_)}: "
                 f"{self.classes_.tolist()}. Use tune_cutoff=False."
             )
         self.cutoff_: float | None = None
-        super()._learn(data, rng, logbook)
+        super()._learn(data, logbook)
 
     def _tune(
         self, data: FitData, masks: BoolArray, folds: Folds, rng: np.random.Generator

@@ -28,8 +28,8 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Number of members of the final ensemble, and of base models per batch during training.
     alpha_init : "auto", float or array-like, default="auto"
         Selection probabilities at the start. "auto" is ``min(0.5, 5 / n_estimators)``, so that
-        each feature is seen by about five models per batch; with more than 4,000 features, the
-        level at which a model sees about 200 of them. Features at 0 are left out for good.
+        each feature is seen by about five models per batch; with more than 600 features, the
+        level at which a model sees about 30 of them. Features at 0 are left out for good.
     loss : {"auto", "squared_error", "huber", "poisson"} or Loss, default="auto"
         The loss; "auto" is the squared error. Targets are centred and scaled by their mean and
         standard deviation first (divided by their mean for "poisson"), so that penalties and
@@ -58,16 +58,28 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         on, predicts per batch, and predicts in validation. They are drawn anew with the batches,
         that is at revivals and refreshes with ``refresh="fresh"``.
     max_iter : int, default=None
-        Number of epochs; by default the solver's, 2,400. Each batch gives one step per epoch.
+        Number of epochs; by default the solver's, 900. Each batch gives one step per epoch.
     n_iter_no_change : int, default=None
-        Stop after this number of epochs without an improvement of the validation objective by the
-        solver's ``tol``.
+        Stop after this number of epochs without an improvement, by the solver's ``tol``, of the
+        objective on the held-out batches and on validation together; by default the solver's, 150.
+        Each repeat stops by itself. ``Solver(n_iter_no_change=None)`` takes all epochs.
+    n_repeats : int or "auto", default="auto"
+        Number of times that alpha is optimised, each time with its own validation samples.
+        ``alpha_`` is the mean. With few validation samples, alpha depends on which samples they
+        are: repeats make the ranking of the features steadier, and ``alpha_std_`` shows how much it
+        varies. As long as ``n_repeats * validation_fraction`` is at most 1, each sample is used at
+        most once for validation: 5 repeats at 0.2 are 5 folds. With validation data, or
+        ``validation_fraction=None``, repeats differ only in their batches and random draws.
+        Training takes ``n_repeats`` times as many base models; the final ensemble has
+        ``n_estimators`` members in any case, an equal share of them for each repeat. "auto" is 5 if
+        there are at least as many features (or groups) as samples, and 10 if there are at least ten
+        times as many, for at most 1,000 samples and without validation data; otherwise 1.
     validation_fraction : float, default=0.2
         Share of the samples set aside to choose the best alpha; the final ensemble is trained on
         all samples. Ignored if ``fit`` is given validation data. None chooses the best alpha by
         the objective on the held-out batches.
     standardize : bool, default=True
-        Scale dense numeric columns to mean 0 and standard deviation 1, by the training samples.
+        Scale dense numeric columns to mean 0 and standard deviation 1.
         Sparse data is scaled without centring; non-numeric columns of a frame are unchanged.
     solver : Solver, default=None
         Learning rate, batches, refreshes, revivals and the other numbers of the optimisation; by
@@ -89,13 +101,19 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     Attributes
     ----------
     alpha_ : ndarray of shape (n_features,)
-        Probability with which a member of the ensemble sees each feature.
+        Probability with which a member of the ensemble sees each feature: the mean over repeats.
+    alpha_std_ : ndarray of shape (n_features,)
+        Standard deviation of alpha over repeats; 0 with a single one.
+    alphas_ : ndarray of shape (n_repeats, n_features)
+        Alpha of each repeat.
+    n_repeats_ : int
+        Number of repeats; fewer than asked for if training was interrupted before all had begun.
     feature_importances_ : ndarray of shape (n_features,)
         The same as ``alpha_``.
     expected_size_ : float
         Average number of columns of a member.
     group_alpha_ : ndarray of shape (n_groups,)
-        Alpha per group; only with ``feature_groups``.
+        Alpha per group, the mean over repeats; only with ``feature_groups``.
     feature_groups_ : int ndarray of shape (n_features,)
         Group of each column; only with ``feature_groups``.
     estimator_ : estimator
@@ -113,15 +131,16 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Encodes scaled X as the members expect it, if X has categories. Its ``origin_`` is the
         column of X behind each encoded column.
     history_ : pandas.DataFrame
-        One row per epoch: objective on the held-out batches and on validation, smallest effective
-        sample size, expected size, whether models were refreshed or features revived before the
-        epoch, and number of base models trained.
+        One row per epoch, with means over repeats: objective on the held-out batches and on
+        validation, smallest effective sample size, expected size, whether models were refreshed or
+        features revived before the epoch, and number of base models trained.
     n_iter_ : int
-        Number of epochs.
+        Number of epochs; of the longest repeat, if there are several.
     best_iter_ : int
-        Epoch with the lowest validation objective, whose alpha is kept.
+        Epoch with the lowest validation objective, whose alpha is kept. Every repeat has its own;
+        this is the latest of them.
     validation_loss_ : float
-        Loss on validation at that epoch, without the penalty.
+        Loss on validation at that epoch, without the penalty; the mean over repeats.
     stop_reason_ : str
         Why training ended.
     n_models_trained_ : int
@@ -145,10 +164,10 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     >>> from randsub import PRSRegressor
     >>> from randsub.datasets import make_friedman
     >>> from sklearn.neighbors import KNeighborsRegressor
-    >>> X, y, relevant = make_friedman(n_samples=300, n_irrelevant=15, random_state=0)
-    >>> model = PRSRegressor(KNeighborsRegressor(), random_state=0).fit(X[:200], y[:200])
+    >>> X, y, relevant = make_friedman(400, 20, correlation=0.0, random_state=0)
+    >>> model = PRSRegressor(KNeighborsRegressor(), random_state=0).fit(X[:300], y[:300])
     >>> sorted(model.alpha_.argsort()[-5:].tolist()) == sorted(relevant.tolist())
     True
-    >>> bool(model.score(X[200:], y[200:]) > 0.7)
+    >>> bool(model.score(X[300:], y[300:]) > 0.7)
     True
     """

@@ -15,7 +15,14 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from randsub._sklearn import check_sample_weight, check_y, raise_for_params, routing_enabled
-from randsub._tables import frame_kind, n_rows, numeric_columns, to_array
+from randsub._tables import (
+    frame_kind,
+    is_column_file,
+    n_rows,
+    numeric_columns,
+    row_portions,
+    to_array,
+)
 from randsub._typing import IntArray, Table
 from randsub.estimators.categories import CategoryEncoder, choose_categorical
 from randsub.estimators.fit_data import Given, Layout, Samples
@@ -64,10 +71,22 @@ def check_input(
         raise type(error)(message) from error
 
 
-def check_new_table(model: Any, X: Table, layout: Layout, encoder: CategoryEncoder | None) -> Table:
-    """Check new rows for a fitted model, and convert them to the table type of its members."""
+def check_new_table(
+    model: Any,
+    X: Table,
+    layout: Layout,
+    encoder: CategoryEncoder | None,
+    seen: IntArray | None = None,
+) -> Table:
+    """Check new rows for a fitted model, and convert them to the table type of its members.
+
+    ``seen`` are the columns that members see, if there are members: of a large file of columns no
+    others are read.
+    """
     tags = get_tags(model).input_tags
-    X = as_fitted(_check_width(model, X, tags, reset=False), layout)
+    if layout[0] is not None or encoder is not None or not is_column_file(X):
+        seen = None  # all are used, or checked as a whole
+    X = as_fitted(_check_width(model, X, tags, reset=False, columns=seen), layout)
     _check_missing(model, X, encoder, tags)
     return X
 
@@ -127,23 +146,31 @@ def _validation(
     return check_samples(model, X_val, y_val, sample_weight_val, y_numeric=numeric, suffix="_val")
 
 
-def _check_width(model: Any, X: Table, tags: Any, *, reset: bool, min_samples: int = 1) -> Table:
+def _check_width(model: Any, X: Table, tags: Any, *, reset: bool, **options: Any) -> Table:
     return check_table(
         model,
         X,
         reset=reset,
         accept_sparse=tags.sparse,
         allow_nan=tags.allow_nan or _lists_categories(model),
-        min_samples=min_samples,
+        **options,
     )
 
 
 def check_table(
-    model: Any, X: Table, *, reset: bool, accept_sparse: bool, allow_nan: bool, min_samples: int = 1
+    model: Any,
+    X: Table,
+    *,
+    reset: bool,
+    accept_sparse: bool,
+    allow_nan: bool,
+    min_samples: int = 1,
+    columns: IntArray | None = None,
 ) -> Table:
     """Check the number of columns and the values of X; a frame stays a frame.
 
-    Non-numeric columns of a frame are not checked; the base model must support them.
+    Non-numeric columns of a frame are not checked; the base model must support them. If X is an
+    array, ``columns`` are those whose values are checked; all by default.
     """
     options: dict[str, Any] = {
         "accept_sparse": "csr" if accept_sparse else False,
@@ -151,9 +178,15 @@ def check_table(
         "ensure_min_samples": min_samples,
     }
     if frame_kind(X) is None:
+        checked = options if columns is None else {**options, "ensure_all_finite": False}
         # scikit-learn detects infinite values by a sum, which is invalid with both signs.
         with np.errstate(invalid="ignore"):
-            X = validate_data(model, X, reset=reset, dtype="numeric", **options)
+            X = validate_data(model, X, reset=reset, dtype="numeric", **checked)
+        if columns is not None:
+            # Integers pass.
+            for part in row_portions(len(columns), len(X)) if X.dtype.kind == "f" else ():
+                _check_numbers(model, X[:, columns[part]], options)
+            return X
         check_magnitude(X, "X")
         return _short_indices(X)
     for n, what in ((n_rows(X), "sample(s)"), (X.shape[1], "feature(s)")):
@@ -168,10 +201,14 @@ def check_table(
     validate_data(model, header, reset=reset, skip_check_array=True)
     numeric = np.flatnonzero(numeric_columns(X))
     if len(numeric):
-        with np.errstate(invalid="ignore"):
-            numbers = check_array(to_array(X, numeric), input_name="X", estimator=model, **options)
-        check_magnitude(numbers, "X")
+        _check_numbers(model, to_array(X, numeric), options)
     return X
+
+
+def _check_numbers(model: Any, values: Any, options: dict[str, Any]) -> None:
+    with np.errstate(invalid="ignore"):
+        values = check_array(values, input_name="X", estimator=model, **options)
+    check_magnitude(values, "X")
 
 
 def refuse_missing(model: Any, X: Table, columns: IntArray) -> None:

@@ -22,26 +22,28 @@ class AlphaPath(Callback):
     max_snapshots : int, default=200
         Maximum number of recorded epochs. Long fits end with between half of that and all of it.
     max_megabytes : float, default=64
-        Memory for the snapshots. A snapshot takes 4 bytes per feature (in a network, per pair): 200
-        of 10,000 features are 8 MB. With more than 80,000 features fewer snapshots are held, but
-        never fewer than four.
+        Memory for the snapshots. A snapshot takes 4 bytes per feature and repeat (in a network, per
+        pair): 200 of 10,000 features are 8 MB. With more than 80,000 features fewer snapshots are
+        held, but never fewer than four.
 
     Attributes
     ----------
     epochs_ : int ndarray of shape (n_snapshots,)
         Ascending; 0 is the start.
     alphas_ : float32 ndarray of shape (n_snapshots, n_tasks, n_parameters)
-        Alpha after these epochs: one task in tabular learning, and one parameter per feature or
-        group of features.
+        Alpha after these epochs. Tasks are the repeats of an ensemble, or the targets of a network;
+        parameters are features, or groups of features.
     best_alpha_ : ndarray of shape (n_tasks, n_parameters)
-        Alpha of the best epoch, which the model keeps.
+        Alpha of the best epoch of each task, which the model keeps.
     best_epoch_ : int
+        The best epoch; the latest, if tasks differ.
 
     Notes
     -----
     The last completed fit is recorded. Clones of a model share its callbacks, so an AlphaPath in a
     search holds the path of one candidate. A resumed fit is recorded from where it resumes. Of a
-    network that is trained in several blocks of targets, the last block is recorded.
+    network that is trained in several blocks of targets, or an ensemble whose repeats do not fit
+    into memory at the same time, the last block is recorded.
 
     Examples
     --------

@@ -146,6 +146,9 @@ class ConvergenceDisplay(Display):
                 "Use PRS, RaSE or PRSNetwork."
             )
         best = getattr(model, "best_iter_", None)
+        if getattr(model, "n_repeats_", 1) > 1:
+            # The history is a mean over repeats, and each of them has its own best epoch.
+            best = None
         if history.index.nlevels > 1:
             history = _part(history, (model.lam_, 0) if part is None else part)
             lowest = int(history["validation_objective"].to_numpy().argmin())

@@ -124,7 +124,7 @@ class ImportanceDisplay(Display):
         feature_names: Sequence[str] | None = None,
         by_group: bool | None = None,
         threshold: float | str | None = "mean",
-        intervals: Any = None,
+        intervals: Any = "auto",
         names: Sequence[str] | None = None,
         ax: Any = None,
         **options: Any,
@@ -145,8 +145,10 @@ class ImportanceDisplay(Display):
                 default="mean"
             Importance from which features are selected, with the meaning that it has in
             :class:`sklearn.feature_selection.SelectFromModel`.
-        intervals : array-like of shape (2, n) or (n_models, 2, n), default=None
-            Lower and upper end of an interval for each of the n columns (or groups).
+        intervals : array-like of shape (2, n) or (n_models, 2, n), "auto" or None, default="auto"
+            Lower and upper end of an interval for each of the n columns (or groups). "auto" is one
+            standard deviation over repeats, ``alpha_std_``, below and above alpha, for models with
+            several repeats.
         names : sequence of str, default=None
             Titles, one per model.
         ax : matplotlib Axes or sequence of Axes, default=None
@@ -169,6 +171,8 @@ class ImportanceDisplay(Display):
                 f"of their columns are {', '.join(map(str, sizes))}."
             )
         feature_names, columns = features_of(models[0], sizes[0], feature_names, by_group)
+        if isinstance(intervals, str):
+            intervals = _over_repeats(models, columns, intervals)
         return cls(
             np.array(found)[:, columns],
             feature_names,
@@ -241,6 +245,21 @@ class ImportanceDisplay(Display):
                 self._set_title(panel, self.names[k], loc="left", fontsize="medium")
             self._name_rows(panel, labels, _rest_label(self.importances[:, rest]), _REST)
         return self
+
+
+def _over_repeats(models: Sequence[Any], columns: Any, given: str) -> FloatArray | None:
+    """Alpha minus and plus its deviation over repeats, (n_models, 2, n); None without repeats."""
+    if given != "auto":
+        raise ValueError(f"intervals must be an array, 'auto' or None, got {given!r}.")
+    if all(getattr(model, "n_repeats_", 1) == 1 for model in models):
+        return None
+    ends = np.full((len(models), 2, len(columns)), np.nan)
+    for place, model in enumerate(models):
+        # Nothing is drawn for a model with a single repeat.
+        if getattr(model, "n_repeats_", 1) > 1:
+            alpha, spread = model.alpha_[columns], model.alpha_std_[columns]
+            ends[place] = np.clip([alpha - spread, alpha + spread], 0.0, 1.0)
+    return ends
 
 
 def _rest_label(rest: FloatArray) -> str | None:

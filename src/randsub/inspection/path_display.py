@@ -107,6 +107,8 @@ class PathDisplay(Display):
     ) -> Self:
         """Draw alpha along the epochs of a model fitted with an :class:`AlphaPath` callback.
 
+        Of a model with several repeats, the mean over repeats is drawn.
+
         Parameters
         ----------
         model : fitted PRSClassifier or PRSRegressor
@@ -130,14 +132,16 @@ class PathDisplay(Display):
                 "The AlphaPath has not recorded a fit yet: pass it to the model with "
                 "set_callbacks(path) before fit."
             )
-        alphas = path.alphas_
-        if alphas.shape[1] != 1:
+        alphas, n_repeats = path.alphas_, model.n_repeats_
+        if alphas.shape[1] != n_repeats:
             raise ValueError(
-                f"The AlphaPath holds {alphas.shape[1]} tasks; draw one of them: "
-                "PathDisplay(path.epochs_, path.alphas_[:, task], names).plot()."
+                f"The AlphaPath holds {alphas.shape[1]} task(s), but the model has {n_repeats} "
+                "repeat(s); draw one task: PathDisplay(path.epochs_, path.alphas_[:, task], "
+                "names).plot()."
             )
         names, columns = features_of(model, model.n_features_in_, feature_names, None)
-        if not np.array_equal(path.best_alpha_[0], model.alpha_[columns]):
+        final_alpha = path.best_alpha_.mean(axis=0)
+        if not np.array_equal(final_alpha, model.alpha_[columns]):
             raise ValueError(
                 "The AlphaPath has recorded another fit: alpha at its best epoch is not that of "
                 "this model. Give every model its own AlphaPath."
@@ -145,10 +149,11 @@ class PathDisplay(Display):
         history = model.history_
         return cls(
             path.epochs_,
-            alphas[:, 0],
+            alphas.mean(axis=1),
             names,
-            final_alpha=path.best_alpha_[0],
-            best_epoch=path.best_epoch_,
+            final_alpha=final_alpha,
+            # Each of several repeats has its own.
+            best_epoch=path.best_epoch_ if n_repeats == 1 else None,
             revivals=history.index[history["revived"]].tolist(),
         ).plot(ax, **options)
 

@@ -185,7 +185,10 @@ class ModelFolder:
 
     @property
     def importances(self) -> pd.DataFrame | None:
-        """Columns ``feature`` and ``importance``, in decreasing order; None without importances."""
+        """Columns ``feature`` and ``importance``, in decreasing order; None without importances.
+
+        A model with several repeats also has ``std``, the standard deviation over these.
+        """
         return self._table(IMPORTANCES, dtype={"feature": str})
 
     @property

@@ -144,7 +144,8 @@ def importances(model: Any, columns: Sequence[str] = ()) -> pd.DataFrame | None:
     Returns
     -------
     importances : pandas.DataFrame
-        Columns ``feature`` and ``importance``.
+        Columns ``feature`` and ``importance``; for a model with several repeats also ``std``, the
+        standard deviation over these.
     """
     inner = inner_model(model)
     values = getattr(inner, "feature_importances_", None)
@@ -155,6 +156,8 @@ def importances(model: Any, columns: Sequence[str] = ()) -> pd.DataFrame | None:
         names = list(columns)
     names = names or [f"x{j}" for j in range(len(values))]
     table = pd.DataFrame({"feature": names, "importance": values})
+    if getattr(inner, "n_repeats_", 1) > 1:
+        table["std"] = inner.alpha_std_
     return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
 

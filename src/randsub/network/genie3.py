@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.parallel import delayed
 
 from randsub._typing import BoolArray, FloatArray, Table
-from randsub.estimators.base import seed_words
+from randsub.estimators.fit_data import seed_words
 from randsub.network.candidate_links import gene_seed
 from randsub.network.fit_data import prepare
 from randsub.network.links import InferredNetwork

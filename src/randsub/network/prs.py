@@ -17,9 +17,9 @@ from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
 from randsub.distributions import Bernoulli
 from randsub.engines import Engine, Learner
-from randsub.estimators.base import BaseModelHolder, seed_words
+from randsub.estimators.base import BaseModelHolder
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.fit_data import choose_engine, sample_limit
+from randsub.estimators.fit_data import choose_engine, sample_limit, seed_words
 from randsub.estimators.prs import choose_optimizer, initial_theta
 from randsub.losses import Reference, SquaredError
 from randsub.network.candidate_links import gene_generator
@@ -47,6 +47,7 @@ _OTHER = {
     "feature_groups",
     "loss",
     "n_iter_no_change",
+    "n_repeats",
     "penalty",
     "standardize",
 }
@@ -164,10 +165,10 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
     Notes
     -----
     Memory per target in training: the predictions, ``8 n_estimators (n_samples + n_batches n_val)``
-    bytes, with n_val validation samples; and, while masks are drawn, about ``(2 + 16 alpha_init)
+    bytes, with n_val validation samples; and, while masks are drawn, about ``(0.5 + 28 alpha_init)
     n_estimators n_batches n_regulators`` bytes. With ``lam=0``, ``block_size`` targets are trained
     at a time; with a penalty, all of them: with the defaults, the masks of 1,000 genes that may all
-    regulate each other then take about 1.4 GB. In addition there are the dense data, and a few
+    regulate each other then take about 1 GB. In addition there are the dense data, and a few
     arrays of the shape of alpha; a path keeps one of them per coefficient. The time is proportional
     to the number of targets.
 
@@ -330,14 +331,16 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
         trained: IntArray = np.flatnonzero(allowed.any(axis=1))
         n_regulators = len(candidates.regulators)
         level = initial_theta(self.alpha_init, self.n_estimators, n_regulators, None)
-        X, Y, train_rows = prepared.X, prepared.Y, prepared.train_rows
+        X, Y = prepared.X, prepared.Y
         engine = choose_engine(self.engine, base, X, Y[:, 0], None)
         val_rows = np.sort(thin(prepared.val_rows, settings.max_samples, None, rng))
+        val_weight = np.ones(len(val_rows))
+        distribution = Bernoulli(n_regulators)
         problem = Problem(
-            distribution=Bernoulli(n_regulators),
+            distribution=distribution,
             loss=SquaredError(),
             penalty=None,
-            optimizer=choose_optimizer(solver.optimizer, solver.learning_rate),
+            optimizer=choose_optimizer(solver, distribution),
             dispatcher=Dispatcher(
                 engine(Learner(base)),
                 Data(X, prepared.X_val, None, {}),
@@ -349,16 +352,16 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
                     y=np.ascontiguousarray(Y[:, g]),
                     encoded=Y[:, [g]],
                     validation=prepared.Y_val[np.ix_(val_rows, [g])],
+                    train_rows=prepared.train_rows,
+                    val_rows=val_rows,
+                    val_weight=val_weight,
                     strata=None,
                     # Genes are already scaled.
                     reference=Reference(),
                 )
                 for g in trained
             ],
-            train_rows=train_rows,
-            val_rows=val_rows,
             sample_weight=np.ones(len(X)),
-            val_weight=np.ones(len(val_rows)),
             feature_names=candidates.regulators,
         )
         names, seed = [candidates.targets[g] for g in trained], logbook.seed.tolist()

@@ -8,7 +8,7 @@ import numpy as np
 from randsub._progress import Bar
 from randsub._typing import Table
 from randsub.estimators import RaSERegressor
-from randsub.estimators.base import seed_words
+from randsub.estimators.fit_data import seed_words
 from randsub.network.candidate_links import gene_seed
 from randsub.network.fit_data import prepare
 from randsub.network.links import InferredNetwork

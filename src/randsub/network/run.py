@@ -76,10 +76,6 @@ class NetworkRun(Run):
         self._logbook = logbook
         self._finished: list[Outcome] = []
         self._part = ""
-        progress = logbook.progress
-        with logbook.reading():
-            self._known = [] if progress is None else list(progress["finished"])
-            self._current = None if progress is None else progress["current"]
 
     @property
     def name(self) -> str:
@@ -94,28 +90,14 @@ class NetworkRun(Run):
 
     def recalled(self, problem: Problem) -> Outcome | None:
         """Outcome of this training run, if the resumed fit had finished it."""
-        if len(self._finished) >= len(self._known):
-            return None
-        tree = self._known[len(self._finished)]
-        with self._logbook.reading():
-            outcome = Outcome(
-                theta=tree["theta"],
-                mean_theta=tree["mean_theta"],
-                errors=tree["errors"],
-                history=thawed_history(tree["history"]),
-                n_models=int(tree["n_models"]),
-                seconds=float(tree["seconds"]),
-                stop_reason=str(tree["stop_reason"]),
-            )
-            shape = (len(problem.targets), problem.distribution.n_parameters)
-            n_judged = len(problem.val_rows) or len(problem.train_rows)
-            _check_shapes(outcome, shape, n_judged)
-        self._finished.append(outcome)
+        number = len(self._finished)
+        outcome = self._logbook.recalled(number, lambda tree: _thawed_outcome(tree, problem))
+        self._finished += [] if outcome is None else [outcome]
         return outcome
 
     def former(self, problem: Problem, settings: Settings) -> TrainingState | None:
         """State of this training run in the resumed fit, if it had begun it."""
-        tree, self._current = self._current, None
+        tree = self._logbook.begun()
         if tree is None:
             return None
         with self._logbook.reading():
@@ -140,18 +122,37 @@ class NetworkRun(Run):
 
     def save(self, path: Path, state: TrainingState) -> None:
         """Write a checkpoint."""
-        progress = {
-            "finished": [
-                {**vars(outcome), "history": frozen_history(outcome.history)}
-                for outcome in self._finished
-            ],
-            "current": {
-                "state": frozen(state),
-                "total": np.asarray(self.mean.total),
-                "seconds": self.seconds(),
-            },
+        current = {
+            "state": frozen(state),
+            "total": np.asarray(self.mean.total),
+            "seconds": self.seconds(),
         }
-        self._logbook.write(path, progress)
+        self._logbook.write(path, [_frozen_outcome(one) for one in self._finished], current)
+
+
+def _frozen_outcome(outcome: Outcome) -> dict[str, Any]:
+    return {**vars(outcome), "history": frozen_history(outcome.history)}
+
+
+def _thawed_outcome(tree: Any, problem: Problem) -> Outcome:
+    outcome = Outcome(
+        theta=tree["theta"],
+        mean_theta=tree["mean_theta"],
+        errors=tree["errors"],
+        history=thawed_history(tree["history"]),
+        n_models=int(tree["n_models"]),
+        seconds=float(tree["seconds"]),
+        stop_reason=str(tree["stop_reason"]),
+    )
+    shape = (len(problem.targets), problem.distribution.n_parameters)
+    _check_shapes(outcome, shape, n_judged_rows(problem))
+    return outcome
+
+
+def n_judged_rows(problem: Problem) -> int:
+    """Number of samples on which the error is computed; all targets have the same."""
+    target = problem.targets[0]
+    return len(target.val_rows) or len(target.train_rows)
 
 
 def _check_shapes(outcome: Outcome, shape: tuple[int, int], n_judged: int) -> None:

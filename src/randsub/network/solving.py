@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from randsub._masks import as_sparse
 from randsub._progress import Bar
 from randsub._typing import BoolArray, FloatArray
 from randsub.exceptions import NoFeatureLeftWarning
-from randsub.network.run import NetworkRun, Outcome
+from randsub.network.run import NetworkRun, Outcome, n_judged_rows
 from randsub.parallel import one_thread
 from randsub.penalties import RowGroups
 from randsub.solver import Problem, ProgressBar, Settings, TrainingState, solve
@@ -185,7 +186,7 @@ def solve_apart(case: Case, block_size: int) -> Solution:
 def solve_together(case: Case, lam: float, share: float = 1.0) -> Solution:
     """Train all targets in one loop, with a joint penalty."""
     case.run.begin(f"lam={lam:g}", share)
-    case = replace(case, problem=replace(case.problem, penalty=RowGroups(lam)))
+    case = replace(case, problem=replace(case.problem, penalty=RowGroups(lam), joint=True))
     if case.verbose:
         case = replace(case, callbacks=[*case.callbacks, ProgressBar().for_run(case.run)])
     outcome = _solved(case, case.generators())
@@ -322,13 +323,14 @@ def _errors(problem: Problem, settings: Settings, state: TrainingState) -> Float
     ]
     with one_thread():
         rounds = carry_out(problem, plans, rngs)
-    errors = np.empty((len(problem.targets), len(problem.val_rows) or len(problem.train_rows)))
+    errors = np.empty((len(problem.targets), n_judged_rows(problem)))
     for plan, round_ in zip(plans, rounds, strict=True):
-        if len(problem.val_rows):
-            target, output = problem.targets[plan.task].validation, round_.validation.mean(axis=0)
-            errors[plan.task] = problem.loss.pointwise(target, output)
+        target = problem.targets[plan.task]
+        if len(target.val_rows):
+            output = round_.validation.mean(axis=0)
+            errors[plan.task] = problem.loss.pointwise(target.validation, output)
         else:
-            places = np.searchsorted(problem.train_rows, plan.batch.query_rows)
+            places = np.searchsorted(target.train_rows, plan.batch.query_rows)
             output = round_.predictions.mean(axis=0)
             errors[plan.task, places] = problem.loss.pointwise(round_.targets, output)
     return errors
@@ -338,18 +340,19 @@ def _judged(
     problem: Problem, settings: Settings, task: int, theta: FloatArray, rng: np.random.Generator
 ) -> list[Plan]:
     """Rounds to compute the error of one theta."""
-    if not len(problem.val_rows):
+    target = problem.targets[task]
+    if not len(target.val_rows):
         unlimited = replace(settings, max_samples=None)
         return fresh(problem, unlimited, task, (), theta, rng)
-    rows = np.sort(thin(problem.train_rows, settings.max_samples, None, rng))
-    masks = problem.distribution.sample(theta, settings.n_masks, rng)
-    proposal = Proposal(theta[np.newaxis], np.zeros(len(masks), dtype=np.intp))
-    untrained = np.ones(len(masks), dtype=bool)
+    rows = np.sort(thin(target.train_rows, settings.max_samples, None, rng))
+    masks = as_sparse(problem.distribution.sample(theta, settings.n_masks, rng))
+    proposal = Proposal(theta[np.newaxis], np.zeros(settings.n_masks, dtype=np.intp))
+    untrained = np.ones(settings.n_masks, dtype=bool)
     return [Plan(task, Batch(rows, rows[:0]), masks, proposal, untrained)]
 
 
 def _n_judged(problem: Problem, settings: Settings) -> int:
-    rounds = 1 if len(problem.val_rows) else settings.n_batches
+    rounds = 1 if len(problem.targets[0].val_rows) else settings.n_batches
     return len(problem.targets) * settings.n_masks * rounds
 
 

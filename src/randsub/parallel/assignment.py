@@ -1,14 +1,19 @@
 """What models are trained on: the data, and lists of subsets with the rows that they see."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from randsub._masks import as_sparse, renumbered
 from randsub._sklearn import check_method_params
 from randsub._tables import stack_rows, take_cells
-from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub._typing import BoolArray, FloatArray, IntArray, Masks, Table
+
+# A table of up to this many columns is shown to the engine as it is.
+NARROW = 50
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Assignment:
     y : ndarray of shape (n,)
         Targets of all training rows.
     train_rows, query_rows, val_rows : int ndarrays
-    masks : bool ndarray of shape (T, n_columns)
+    masks : bool ndarray or csr_array of shape (T, n_columns)
     seeds : int ndarray of shape (T,)
     """
 
@@ -87,7 +92,7 @@ class Assignment:
     train_rows: IntArray
     query_rows: IntArray
     val_rows: IntArray
-    masks: BoolArray
+    masks: Masks
     seeds: IntArray
 
     @property
@@ -100,11 +105,12 @@ class Assignment:
         """The rows, with the targets of those that train."""
         return Rows(self.y[self.train_rows], self.train_rows, self.query_rows, self.val_rows)
 
-    def pieces(self, size: int) -> Iterator["Assignment"]:
-        """The same in portions of at most ``size`` models."""
-        for start in range(0, len(self.masks), size):
-            stop = start + size
-            yield replace(self, masks=self.masks[start:stop], seeds=self.seeds[start:stop])
+    def pieces(self, number: int, size: int) -> Iterator["Piece"]:
+        """Pieces of at most ``size`` models; ``number`` is that of the assignment."""
+        masks, n_masks = as_sparse(self.masks), self.masks.shape[0]
+        for start in range(0, n_masks, size):
+            part = masks if size >= n_masks else masks[start : start + size]
+            yield Piece(number, *shown(part), self.seeds[start : start + size])
 
 
 class Piece(NamedTuple):
@@ -113,10 +119,25 @@ class Piece(NamedTuple):
     Parameters
     ----------
     number : int
-    masks : bool ndarray of shape (T, M)
+    columns : int ndarray of shape (m,)
+        Columns that the engine sees: those that some mask holds, of 20,000 perhaps a hundred.
+    masks : bool ndarray of shape (T, m)
+        Over these columns.
     seeds : int ndarray of shape (T,)
     """
 
     number: int
+    columns: IntArray
     masks: BoolArray
     seeds: IntArray
+
+
+def shown(masks: csr_array) -> tuple[IntArray, BoolArray]:
+    """Columns that an engine must see, and the masks over these."""
+    n_masks, n_columns = masks.shape
+    columns, places = np.arange(n_columns), masks.indices
+    if n_columns > NARROW:
+        columns, places = renumbered(masks.indices, n_columns)
+    dense = np.zeros((n_masks, len(columns)), dtype=bool)
+    dense[np.repeat(np.arange(n_masks), np.diff(masks.indptr)), places] = True
+    return columns, dense

@@ -29,8 +29,8 @@ from randsub._typing import BoolArray, IntArray
 from randsub.parallel.assignment import Piece, Rows
 from randsub.parallel.worker_pool import on_one_worker
 
-# Rows of assignments, and for each piece which of them, its masks in bits, their width, its seeds.
-Bundle: TypeAlias = tuple[list[Rows], list[tuple[int, NDArray[np.uint8], int, IntArray]]]
+# Rows of assignments, and for each piece which of them, its columns, masks in bits, and seeds.
+Bundle: TypeAlias = tuple[list[Rows], list[tuple[int, IntArray, NDArray[np.uint8], IntArray]]]
 
 # A worker of a cluster keeps the data of this many fits at most ...
 KEPT = 4
@@ -125,7 +125,7 @@ def deliver(
     Parameters
     ----------
     task : callable
-        Takes an engine, data, rows, masks and seeds.
+        Takes an engine, data, rows, columns, masks and seeds.
     name : str
         Of the cargo.
     cargo : Cargo or None
@@ -144,9 +144,9 @@ def deliver(
     rows, pieces = bundle
     answers = []
     with on_one_worker():
-        for place, bits, n_columns, seeds in pieces:
-            masks: BoolArray = np.unpackbits(bits, axis=1, count=n_columns).astype(bool)
-            answers.append(task(*known, rows[place], masks, seeds))
+        for place, columns, bits, seeds in pieces:
+            masks: BoolArray = np.unpackbits(bits, axis=1, count=len(columns)).astype(bool)
+            answers.append(task(*known, rows[place], columns, masks, seeds))
     return answers
 
 
@@ -166,8 +166,8 @@ def bundled(rows: Sequence[Rows], pieces: Sequence[Piece]) -> Bundle:
     return (
         [rows[number] for number in places],
         [
-            (places[number], np.packbits(masks, axis=1), masks.shape[1], seeds)
-            for number, masks, seeds in pieces
+            (places[number], columns.astype(np.int32), np.packbits(masks, axis=1), seeds)
+            for number, columns, masks, seeds in pieces
         ],
     )
 

@@ -37,8 +37,6 @@ Wanted: TypeAlias = Literal["predictions", "models", "pickled models"]
 SECONDS_PER_TASK = 0.05
 # Work that is done before another thread can start on it.
 SECONDS_WORTH_SHARING = 0.001
-# A table of up to this many columns is shown to the engine as it is.
-NARROW = 50
 # Largest number of tasks for a cluster, so that bytes and messages do not grow with the work.
 BUNDLES_PER_WORKER = 4
 
@@ -119,9 +117,9 @@ class Dispatcher:
         workers = 1 if self._pool is None else self._pool.size()
         size = self._models_per_task(assignments, workers)
         pieces = [
-            Piece(number, piece.masks, piece.seeds)
+            piece
             for number, whole in enumerate(assignments)
-            for piece in whole.pieces(size)
+            for piece in whole.pieces(number, size)
         ]
         try:
             with one_thread():
@@ -139,7 +137,7 @@ class Dispatcher:
         return results
 
     def _models_per_task(self, assignments: Sequence[Assignment], workers: int) -> int:
-        largest = max((len(whole.masks) for whole in assignments), default=1)
+        largest = max((whole.masks.shape[0] for whole in assignments), default=1)
         if self.time_limit is not None and self.engine.prefers == "processes":
             return 1
         if workers == 1:
@@ -170,8 +168,8 @@ class Dispatcher:
         alone = n_useful <= 1 or 0.0 < expected < SECONDS_WORTH_SHARING
         n_bytes = sum(part.nbytes for part in rows) + sum(piece.masks.nbytes for piece in pieces)
         tasks = [
-            partial(run_piece, wanted, self.engine, self.data, rows[number], masks, seeds)
-            for number, masks, seeds in pieces
+            partial(run_piece, wanted, self.engine, self.data, rows[number], columns, masks, seeds)
+            for number, columns, masks, seeds in pieces
         ]
         try:
             if alone and (self.time_limit is None or not tasks):
@@ -220,38 +218,42 @@ class Dispatcher:
             "be stopped from outside, in a thread or on a Dask cluster, it goes on in the "
             "background"
         )
-        columns = np.flatnonzero(suspects[0].masks[0]).tolist()
+        columns = suspects[0].columns[suspects[0].masks[0]].tolist()
         return BaseModelTimeoutError(short_name(self.engine.learner), reason, columns)
 
 
 def run_piece(
-    wanted: Wanted, engine: Engine, data: Data, rows: Rows, masks: BoolArray, seeds: IntArray
+    wanted: Wanted,
+    engine: Engine,
+    data: Data,
+    rows: Rows,
+    columns: IntArray,
+    masks: BoolArray,
+    seeds: IntArray,
 ) -> tuple[Any, float]:
     """Train the models of a piece, wherever that is; the result, and the seconds that it took."""
-    # Columns that some mask holds: of 20,000, a refresh may look at a hundred.
-    columns = np.arange(masks.shape[1])
-    if len(columns) > NARROW:
-        columns = np.flatnonzero(masks.any(axis=0))
     result: Any
     with one_thread():
         start = time.perf_counter()
         X, weight, params = data.part(rows.train, columns)
-        shown = np.take(masks, columns, axis=1)
         try:
             if wanted == "predictions":
                 X_query = data.query(rows.query, rows.val, columns)
-                result = engine.predict_many(X, rows.targets, shown, X_query, seeds, weight, params)
+                result = engine.predict_many(X, rows.targets, masks, X_query, seeds, weight, params)
             else:
-                result = engine.fit_many(X, rows.targets, shown, seeds, weight, params)
+                result = engine.fit_many(X, rows.targets, masks, seeds, weight, params)
         except BaseModelError as error:
             raise error.among(columns.tolist()) from error.__cause__
         seconds = time.perf_counter() - start
     if wanted == "pickled models":
-        result = [_pickled(engine, model, mask) for model, mask in zip(result, masks, strict=True)]
+        result = [
+            _pickled(engine, model, columns[mask])
+            for model, mask in zip(result, masks, strict=True)
+        ]
     return result, seconds
 
 
-def _pickled(engine: Engine, model: Any, mask: BoolArray) -> bytes:
+def _pickled(engine: Engine, model: Any, columns: IntArray) -> bytes:
     """A fitted model, ready to be sent back.
 
     Where that fails inside the task, it is an error like any other. A backend that pickles the
@@ -264,8 +266,7 @@ def _pickled(engine: Engine, model: Any, mask: BoolArray) -> bytes:
             f"once fitted it cannot be sent back from its worker ({type(failure).__name__}: "
             f"{failure}). n_jobs=1 fits it here"
         )
-        columns = np.flatnonzero(mask).tolist()
-        raise BaseModelError(short_name(engine.learner), reason, columns) from failure
+        raise BaseModelError(short_name(engine.learner), reason, columns.tolist()) from failure
 
 
 def average_prediction(

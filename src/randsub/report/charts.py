@@ -68,7 +68,11 @@ def training_charts(model: SubspaceEnsemble) -> dict[str, Chart]:
             f"{number(np.nanmin(values))} and {number(np.nanmax(values))}"
             for curve, values in curves.items()
         ]
-        summary = f"{'; '.join(said)}. Best {name}: {model.best_iter_:,} of {len(history):,}."
+        summary = f"{'; '.join(said)}."
+        if getattr(model, "n_repeats_", 1) > 1:
+            summary += f" Means over {model.n_repeats_} repeats."
+        else:
+            summary += f" Best {name}: {model.best_iter_:,} of {len(history):,}."
         if "refreshed" in history:
             summary += f" Models were renewed in {int(history['refreshed'].sum()):,} of them."
 

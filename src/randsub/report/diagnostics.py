@@ -76,18 +76,20 @@ def _not_converged(findings: Findings) -> Iterator[Notice]:
     validation = history["validation_objective"].to_numpy()
     n_end = max(1, round(END * len(validation)))
     earlier, best = validation[:-n_end].min(), validation.min()
+    # That of the mean over repeats; each repeat has its own.
+    best_epoch = int(np.argmin(validation)) + 1
     gained, late = validation[0] - best, earlier - best
     if late > 0.0 and late > STILL_GAINING * gained:
         yield _warning(
             "Training was still improving",
-            f"The lowest validation objective is that of epoch {model.best_iter_:,} of "
+            f"The lowest validation objective is that of epoch {best_epoch:,} of "
             f"{len(history):,}, and {late / gained:.0%} of the total gain came in the last "
             f"{counted(n_end, 'epoch')}. Train longer: raise max_iter.",
         )
     elif late > 0.0 and model.stop_reason_ == "all epochs done":
         yield _note(
             "The best epoch is among the last",
-            f"It is epoch {model.best_iter_:,} of {len(history):,}, though little was gained at "
+            f"It is epoch {best_epoch:,} of {len(history):,}, though little was gained at "
             "the end. A larger max_iter may find a slightly better alpha.",
         )
     before, after = history["expected_size"].to_numpy()[[-n_end - 1, -1]]
@@ -119,15 +121,17 @@ def _few_masks(findings: Findings) -> Iterator[Notice]:
     if isinstance(model, BasePRS):
         n_masks, n_parameters = model.n_estimators, model._distribution.n_parameters
         theta = initial_theta(model.alpha_init, n_masks, n_parameters, model.penalty)
-        holding = float(np.median(theta[theta > 0.0])) * n_masks
+        # Each batch of each repeat has masks of its own.
+        n_subsets = n_masks * model.solver_.n_batches * model.n_repeats_
+        holding = float(np.median(theta[theta > 0.0])) * n_subsets
         if holding < FEW_MASKS:
             wanted = int(np.ceil(5.0 * n_masks / holding / 100.0)) * 100
             yield _warning(
                 "Too few subsets hold a feature",
-                f"At the start a feature is in {number(holding)} of {n_masks:,} subsets on "
+                f"At the start a feature is in {number(holding)} of {n_subsets:,} subsets on "
                 "average, so that its importance depends on one or two models, and a relevant "
                 f"feature may be dropped by chance. Raise n_estimators (about {wanted:,} would "
-                "give five subsets per feature), or remove columns first.",
+                "give five subsets per feature) or n_repeats, or remove columns first.",
             )
     n_members = len(model.estimators_features_)
     empty = sum(len(features) == 0 for features in model.estimators_features_)
@@ -170,12 +174,17 @@ def _small_validation(findings: Findings) -> Iterator[Notice]:
             "fit was given validation data.",
         )
     elif train is not None and round(fraction * train.n) < FEW_ROWS:
-        yield _warning(
-            "Few validation rows",
+        n_repeats = findings.model.n_repeats_
+        said = (
             f"Of {counted(train.n, 'row')} about {max(round(fraction * train.n), 1)} were set "
             "aside to choose the best alpha, unless fit was given validation data. With this "
-            "number the choice of the best epoch is partly chance.",
+            "number the choice of the best epoch is partly chance"
         )
+        if n_repeats > 1:
+            said += f"; alpha is the mean of {n_repeats} repeats with different validation rows."
+            yield _note("Few validation rows per repeat", said)
+        else:
+            yield _warning("Few validation rows", f"{said}. Raise n_repeats, for example to 5.")
 
 
 def _unchecked(findings: Findings) -> Iterator[Notice]:

@@ -1,4 +1,4 @@
-"""The table of features: what the model, and reruns of it, say of each."""
+"""The table of features: what the model, and repeats or reruns of it, say of each."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
@@ -37,12 +37,13 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "rank": Column("Rank", "count", "Rank by alpha."),
     "name": Column("Feature", "name", "Column of the data."),
     "alpha": Column("Alpha", "probability", "Probability that a member sees it: the importance."),
+    "std": Column("Spread", "number", "Standard deviation of alpha over the repeats of the fit."),
     "held": Column("Members", "count", "Number of members of the ensemble that see the feature."),
     "group": Column("Group", "count", "Columns with the same number share one alpha."),
-    "frequency": Column("Selected", "probability", "Share of the reruns that select the feature."),
-    "mean": Column("Mean alpha", "number", "Mean of alpha over the reruns."),
-    "lower": Column("Low", "number", "Lower end of the interval of alpha over the reruns."),
-    "upper": Column("High", "number", "Upper end of the interval of alpha over the reruns."),
+    "frequency": Column("Selected", "probability", "Share of the runs that select the feature."),
+    "mean": Column("Mean alpha", "number", "Mean of alpha over the runs."),
+    "lower": Column("Low", "number", "Lower end of the interval of alpha over the runs."),
+    "upper": Column("High", "number", "Upper end of the interval of alpha over the runs."),
 }
 
 
@@ -52,16 +53,15 @@ def feature_names(model: SubspaceEnsemble) -> list[str]:
 
 
 def rank_features(
-    model: SubspaceEnsemble, stability: pd.DataFrame | None = None
+    model: SubspaceEnsemble, stability: Stability | None = None
 ) -> pd.DataFrame | None:
     """Features by decreasing alpha; equal ones as in X. None for a model without importances.
 
     Parameters
     ----------
     model : fitted ensemble
-    stability : DataFrame or None, default=None
-        One row per feature, in the order of the columns of X, with the columns ``mean``,
-        ``lower``, ``upper`` and ``frequency``.
+    stability : Stability or None, default=None
+        Runs whose ``mean``, ``lower``, ``upper`` and ``frequency`` are shown.
 
     Returns
     -------
@@ -77,8 +77,14 @@ def rank_features(
         "alpha": alpha,
         "held": np.bincount(held, minlength=model.n_features_in_),
         "group": getattr(model, "feature_groups_", None),
-        **({} if stability is None else stability[["frequency", "mean", "lower", "upper"]]),
     }
+    if getattr(model, "n_repeats_", 1) > 1:
+        columns["std"] = model.alpha_std_
+    if stability is not None:
+        columns |= {key: getattr(stability, key) for key in ("frequency", "lower", "upper")}
+        if stability.runs != "repeats":
+            # The mean over repeats is alpha itself.
+            columns["mean"] = stability.mean
     present = {key: np.asarray(columns[key]) for key in COLUMNS if columns.get(key) is not None}
     table = pd.DataFrame(present).iloc[np.argsort(-alpha, kind="stable")]
     table.insert(0, "rank", np.arange(1, len(table) + 1))

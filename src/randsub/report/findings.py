@@ -46,7 +46,7 @@ class Findings:
     @cached_property
     def features(self) -> pd.DataFrame | None:
         """The table of features; None for a model without importances."""
-        return rank_features(self.model, None if self.stability is None else self.stability.table())
+        return rank_features(self.model, self.stability)
 
     @cached_property
     def charts(self) -> dict[str, Chart]:

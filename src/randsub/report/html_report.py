@@ -17,6 +17,7 @@ from randsub.report.findings import Findings
 from randsub.report.html_page import render
 from randsub.report.labelled_rows import check_rows
 from randsub.report.model_comparison import compare as compare_models
+from randsub.selection import Stability
 
 
 def write_report(
@@ -67,8 +68,9 @@ def write_report(
         model alone, trained on the same rows.
     test_fraction : float, default=0.25
         Share of X that is set aside if X_test is not given.
-    stability : result of randsub.selection.stability, default=None
-        Adds the results of reruns for each feature.
+    stability : Stability, default=None
+        Result of :func:`randsub.selection.stability`, whose runs are shown for each feature. By
+        default these are the repeats of the model, if it has several.
     facts : mapping of str to str, default=None
         Further lines for the table of model and data, such as the name of the file.
     command : str, default=None
@@ -104,6 +106,8 @@ def write_report(
     _check_options(test_fraction, title, facts, command)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     check_stability(model, stability)
+    if stability is None and getattr(model, "n_repeats_", 1) > 1:
+        stability = Stability.from_repeats(model)
     train = check_rows(model, X, y, sample_weight)
     test = check_rows(model, X_test, y_test, sample_weight_test, "_test")
     comparison = None

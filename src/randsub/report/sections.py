@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from textwrap import shorten
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,36 @@ from randsub.report.text_format import counted, listed, number, score
 # Maximum number of features with a bar, and of rows in the table before the script pages it.
 N_BARS = 20
 N_ROWS = 25
-# Share of the reruns from which a feature is listed as selected.
+# Share of the runs from which a feature is listed as selected.
 OFTEN = 0.8
 
 Section = list[Markup | None]
+
+
+class Words(NamedTuple):
+    """What the section on stability says of the runs that it is about."""
+
+    name: str
+    counted: str
+    origin: str
+    caution: str
+
+
+RUNS = {
+    "subsamples": Words(
+        "reruns",
+        "reruns on parts of the rows",
+        "The model was trained again on parts of the rows, with other seeds.",
+        "on fewer rows alpha varies more.",
+    ),
+    "repeats": Words(
+        "repeats",
+        "repeats with different validation rows",
+        "Alpha was optimised several times, each time with other validation rows; the model uses "
+        "all of these repeats.",
+        "repeats share most of their rows, and with new rows alpha would vary more.",
+    ),
+}
 
 
 def summary(findings: Findings) -> Section:
@@ -98,13 +124,15 @@ def importances(findings: Findings) -> Section:
 
 
 def _bar(feature: Any) -> Markup:
-    seen = counted(int(feature.held), "member")
+    seen, alpha = counted(int(feature.held), "member"), f"{feature.alpha:.3f}"
+    if hasattr(feature, "std"):
+        alpha += f" ± {feature.std:.3f}"
     return tag(
         "li",
         tag("span", feature.name, class_="name", title=feature.name),
         tag("span", tag("i", style=f"--v:{feature.alpha:.4f}"), class_="track"),
         tag("span", f"{feature.alpha:.3f}", class_="value"),
-        title=f"{feature.name}: alpha {feature.alpha:.3f}, seen by {seen}",
+        title=f"{feature.name}: alpha {alpha}, seen by {seen}",
     )
 
 
@@ -133,22 +161,31 @@ def _cell(kind: str, value: Any) -> Markup:
 
 
 def stability(findings: Findings) -> Section:
-    """What reruns say of the selection as a whole."""
+    """What the runs say of the selection as a whole."""
     result = findings.stability
     if result is None:
         return []
     table = result.table().assign(name=feature_names(findings.model))
     table = table.sort_values("frequency", ascending=False, kind="stable")
     often = table["name"][table["frequency"] >= OFTEN].tolist()
-    said = f"Selected in at least {OFTEN:.0%} of the reruns: {listed(often, 12)}."
+    words = RUNS[result.runs]
     agreement = "agreement of the selections: 1 if all are the same, about 0 by chance"
     entries = {
-        "reruns on parts of the rows": f"{len(result.importances):,}",
+        words.counted: f"{len(result.importances):,}",
         agreement: number(float(result.agreement.value)),
     }
-    threshold, level = number(result.threshold), f"{result.level:.0%}"
-    figures = _figures(entries)
-    return [fill("stability.html", threshold=threshold, level=level, figures=figures, often=said)]
+    return [
+        fill(
+            "stability.html",
+            origin=words.origin,
+            runs=words.name,
+            caution=words.caution,
+            threshold=number(result.threshold),
+            level=f"{result.level:.0%}",
+            figures=_figures(entries),
+            often=f"Selected in at least {OFTEN:.0%} of the {words.name}: {listed(often, 12)}.",
+        )
+    ]
 
 
 def training(findings: Findings) -> Section:
@@ -159,6 +196,13 @@ def training(findings: Findings) -> Section:
             f"{counted(model.n_iter_, 'epoch')}, ended because: {model.stop_reason_}. Alpha is "
             f"that of epoch {model.best_iter_:,}, where the validation objective was lowest."
         )
+        if model.n_repeats_ > 1:
+            said = (
+                f"{counted(model.n_repeats_, 'repeat')} of up to {counted(model.n_iter_, 'epoch')}"
+                f", ended because: {model.stop_reason_}. Alpha is the mean over repeats, each at "
+                "the epoch where its validation objective was lowest. The charts show means over "
+                "repeats."
+            )
     elif hasattr(model, "n_iter_"):
         said = f"{counted(int(model.n_iter_), 'iteration')} of drawing subsets, keeping the best."
     else:
@@ -220,6 +264,8 @@ def _facts(findings: Findings) -> dict[str, str]:
     for name, rows in (("Training rows", findings.train), ("New rows", findings.test)):
         if rows is not None:
             facts[name] = _described(model, rows)
+    if getattr(model, "n_repeats_", 1) > 1:
+        facts["Repeats"] = f"{model.n_repeats_:,}"
     facts["Models trained"] = f"{model.n_models_trained_:,}"
     facts["Seed"] = repr(findings.parameter("random_state"))
     return {**facts, **findings.facts}

@@ -71,7 +71,7 @@ def _importances(
     """Importances of one fit, (n_columns,), and the feature group of each column."""
     X, y, sample_weight, _ = samples
     rows, n_columns = replicate.rows, X.shape[1]
-    model = seeded(clone(estimator), replicate.seed)
+    model = seeded(without_repeats(clone(estimator)), replicate.seed)
     own = model.get_params(deep=False)
     if "n_jobs" in own and not alone:
         model.set_params(n_jobs=1)
@@ -95,6 +95,19 @@ def _importances(
     if not np.isfinite(importances).all():
         raise ValueError(f"{type(model).__name__} gives importances that are not finite numbers.")
     return importances, getattr(model, "feature_groups_", np.arange(n_columns))
+
+
+def without_repeats(model: Any) -> Any:
+    """The model with one repeat per fit where it has ``n_repeats="auto"``.
+
+    Each fit has its own seed, and so its own validation split: the fits are the repeats.
+    """
+    automatic = [
+        name
+        for name, value in model.get_params().items()
+        if name.split("__")[-1] == "n_repeats" and isinstance(value, str) and value == "auto"
+    ]
+    return model.set_params(**dict.fromkeys(automatic, 1))
 
 
 def seeded(model: Any, seed: int) -> Any:

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from randsub._sklearn import Interval, validate_parameter_constraints
 from randsub._tables import frame_kind
@@ -33,7 +34,9 @@ CONSTRAINTS = {
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Result of :func:`stability`.
+    """How much importances and selections vary: the result of :func:`stability`.
+
+    :meth:`from_repeats` makes one from a fitted model, without further fits.
 
     Attributes
     ----------
@@ -54,6 +57,8 @@ class Stability:
         the same number at random, NaN if every run selects nothing, or everything. The interval
         is asymptotic and assumes independent runs; with few runs on subsamples of the same data
         it is too narrow.
+    runs : {"subsamples", "repeats"}
+        Whether the runs are fits on subsamples or the repeats of one fit.
     """
 
     importances: FloatArray
@@ -63,6 +68,76 @@ class Stability:
     feature_names: list[str]
     groups: IntArray
     agreement: StabilityIndex
+    runs: Literal["subsamples", "repeats"] = "subsamples"
+
+    @classmethod
+    def from_repeats(cls, model: Any, *, threshold: float = 0.5, level: float = 0.9) -> Self:
+        """The same from the repeats of a fitted model; nothing is fitted.
+
+        Repeats differ in their validation samples and random draws, but share most of their
+        training samples. Their importances therefore vary less than those on subsamples.
+
+        Parameters
+        ----------
+        model : fitted PRSClassifier or PRSRegressor
+            With at least two repeats; see its parameter ``n_repeats``.
+        threshold : float, default=0.5
+            Alpha from which a feature counts as selected in a repeat.
+        level : float, default=0.9
+            Share of the repeats between the ends of an interval.
+
+        Returns
+        -------
+        result : Stability
+
+        Examples
+        --------
+        >>> from randsub import PRSRegressor
+        >>> from randsub.datasets import make_friedman
+        >>> from randsub.selection import Stability
+        >>> X, y, _ = make_friedman(n_samples=100, n_irrelevant=5, random_state=0)
+        >>> model = PRSRegressor(n_repeats=5, max_iter=20, random_state=0).fit(X, y)
+        >>> Stability.from_repeats(model).importances.shape
+        (5, 10)
+        """
+        given = {"threshold": threshold, "level": level}
+        constraints = {name: CONSTRAINTS[name] for name in given}
+        validate_parameter_constraints(constraints, given, caller_name="from_repeats")
+        check_is_fitted(model)
+        if getattr(model, "n_repeats_", 1) < 2:
+            raise ValueError(
+                f"{type(model).__name__} was fitted with a single repeat, which shows no "
+                "variation: fit PRSClassifier or PRSRegressor with n_repeats=5, or use "
+                "randsub.selection.stability."
+            )
+        n_features = model.n_features_in_
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_features)])
+        groups = getattr(model, "feature_groups_", np.arange(n_features))
+        return cls._of(model.alphas_, groups, names, threshold, level, "repeats")
+
+    @classmethod
+    def _of(
+        cls,
+        importances: FloatArray,
+        groups: IntArray,
+        names: Any,
+        threshold: float,
+        level: float,
+        runs: Literal["subsamples", "repeats"],
+    ) -> Self:
+        selected = importances >= threshold
+        # A group counts once, whatever its number of columns.
+        first_columns = np.unique(groups, return_index=True)[1]
+        return cls(
+            importances=importances,
+            selected=selected,
+            threshold=float(threshold),
+            level=float(level),
+            feature_names=[str(name) for name in names],
+            groups=groups,
+            agreement=stability_index(selected[:, first_columns], level),
+            runs=runs,
+        )
 
     @property
     def mean(self) -> FloatArray:
@@ -161,7 +236,8 @@ def stability(
     -----
     Intervals are percentiles over the runs, not confidence intervals. They show how much
     importances vary when the model is fitted on ``fraction`` of the samples, which is more than
-    they would with all samples. A high frequency indicates a relevant feature but bounds no error
+    they would with all samples. A model with ``n_repeats="auto"`` optimises alpha once per run:
+    the runs are the repeats. A high frequency indicates a relevant feature but bounds no error
     rate; use :class:`ShadowSelector` for that.
 
     References
@@ -177,8 +253,7 @@ def stability(
     >>> from randsub.selection import stability
     >>> from randsub.solver import Solver
     >>> X, y, relevant = make_friedman(300, 15, correlation=0.0, random_state=0)
-    >>> solver = Solver(max_iter=200, learning_rate=5e-3, n_revivals=0)
-    >>> model = PRSRegressor(KNeighborsRegressor(), solver=solver)
+    >>> model = PRSRegressor(KNeighborsRegressor(), solver=Solver.quick())
     >>> result = stability(model, X, y, n_runs=5, random_state=0)
     >>> sorted(result.mean.argsort()[-5:].tolist()) == relevant.tolist()
     True
@@ -208,19 +283,8 @@ def stability(
         n_jobs=n_jobs,
         description="stability" if verbose else "",
     )
-    selected = found.importances >= threshold
-    # A group counts once, whatever its number of columns.
-    first_columns = np.unique(found.groups, return_index=True)[1]
     names = [f"x{j}" for j in range(X.shape[1])] if frame_kind(X) is None else X.columns
-    return Stability(
-        importances=found.importances,
-        selected=selected,
-        threshold=float(threshold),
-        level=float(level),
-        feature_names=[str(name) for name in names],
-        groups=found.groups,
-        agreement=stability_index(selected[:, first_columns], level),
-    )
+    return Stability._of(found.importances, found.groups, names, threshold, level, "subsamples")
 
 
 def _subsample(

@@ -7,7 +7,8 @@ The modules:
 * :mod:`~randsub.solver.rounds`: batches, with their masks, models and predictions;
 * :mod:`~randsub.solver.refresh`: three ways to retrain base models;
 * :mod:`~randsub.solver.state`: everything that changes during training, in one object;
-* :mod:`~randsub.solver.loop`: epochs, validation, revival, stopping;
+* :mod:`~randsub.solver.loop`: the epochs;
+* :mod:`~randsub.solver.schedule`: revivals, and the end of training;
 * :mod:`~randsub.solver.interruption`: Ctrl-C;
 * :mod:`~randsub.solver.callback`: the callback protocol, and the progress bar;
 * :mod:`~randsub.solver.run`: the fit that the loop belongs to, as callbacks see it.
@@ -21,13 +22,14 @@ from randsub.solver.problem import Problem, Settings, Target
 from randsub.solver.rounds import Round
 from randsub.solver.run import Run
 from randsub.solver.solver import Solver, Window
-from randsub.solver.state import EpochRecord, TrainingState
+from randsub.solver.state import EpochRecord, Result, TrainingState, joined
 
 __all__ = [
     "Callback",
     "EpochRecord",
     "Problem",
     "ProgressBar",
+    "Result",
     "Round",
     "Run",
     "Settings",
@@ -35,6 +37,7 @@ __all__ = [
     "Target",
     "TrainingState",
     "Window",
+    "joined",
     "solve",
     "start",
     "train",

@@ -23,10 +23,13 @@ class Callback:
     5. :meth:`on_end`, also after an error.
 
     A network without a coupling penalty, or with a path of penalties, runs several loops one after
-    the other and repeats steps 2 to 5.
+    the other and repeats steps 2 to 5; so does an ensemble whose repeats do not fit into memory at
+    the same time.
+
+    The repeats of an ensemble, and the targets of a network, are the P tasks of a loop.
 
     Hooks receive a :class:`~randsub.solver.TrainingState`, with ``epoch``, ``theta`` (alpha of
-    this epoch), ``best_theta``, ``best_objective``, ``history`` and more; and
+    this epoch, one row per task), ``best_theta``, ``best_objective``, ``history`` and more; and
     :class:`~randsub.solver.Settings` with ``max_iter`` and the other settings of the solver.
 
     Notes

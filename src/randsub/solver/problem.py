@@ -15,10 +15,13 @@ from randsub.penalties.base import Penalty
 Refresh: TypeAlias = Literal["fresh", "window", "coupled"]
 ObjectiveName: TypeAlias = Literal["ensemble", "members"]
 
+# Largest expected size of the first subsets: larger ones are slower and less informative.
+LARGEST_FIRST_SUBSET = 30
+
 
 @dataclass(frozen=True)
 class Target:
-    """The targets of one task.
+    """The targets of one task, and the rows that it is trained and validated on.
 
     Parameters
     ----------
@@ -28,6 +31,12 @@ class Target:
         Targets for the loss: in units of the reference, or indicators of the classes.
     validation : ndarray of shape (n_val, C)
         The same for the validation rows.
+    train_rows : int ndarray
+        Rows of X that are split into batches.
+    val_rows : int ndarray of shape (n_val,)
+        Rows of X_val that the best theta is chosen on; if empty, it is chosen on the batches.
+    val_weight : ndarray of shape (n_val,)
+        Weights of the validation rows in the loss.
     strata : int ndarray of shape (n,) or None
         Class of each row, by which the batches are stratified.
     reference : Reference
@@ -37,6 +46,9 @@ class Target:
     y: Any
     encoded: FloatArray
     validation: FloatArray
+    train_rows: IntArray
+    val_rows: IntArray
+    val_weight: FloatArray
     strata: IntArray | None
     reference: Reference
 
@@ -48,17 +60,15 @@ class Problem:
     Parameters
     ----------
     targets : sequence of Target
-        One per task; theta has one row per task.
-    train_rows : int ndarray
-        Rows of X that are split into batches.
-    val_rows : int ndarray
-        Rows of X_val that the best theta is chosen on; if empty, it is chosen on the batches.
+        One per task (a gene of a network, a repeat of an ensemble); theta has one row per task.
     sample_weight : ndarray of shape (n,)
         Weights of the rows of X in the loss.
-    val_weight : ndarray of shape (n_val,)
-        Weights of the validation rows in the loss.
     feature_names : sequence of str
         For messages; may be empty.
+    joint : bool
+        Whether the penalty couples the tasks. They then have one objective, the mean of their
+        losses plus the penalty of theta (P, M), and one best epoch. Otherwise each task is trained
+        as if it were alone, with the penalty of its own row of theta.
     """
 
     distribution: SubsetDistribution
@@ -67,11 +77,9 @@ class Problem:
     optimizer: Optimizer
     dispatcher: Dispatcher
     targets: Sequence[Target]
-    train_rows: IntArray
-    val_rows: IntArray
     sample_weight: FloatArray
-    val_weight: FloatArray
     feature_names: Sequence[str] = ()
+    joint: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
+from randsub._masks import as_sparse
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
 from randsub.solver.problem import Problem, Settings
@@ -39,26 +41,25 @@ def fresh(
     rng: np.random.Generator,
 ) -> list[Plan]:
     """Split into new batches and draw all masks from theta; earlier rounds are discarded."""
+    target = problem.targets[task]
     batches = deal_batches(
-        problem.train_rows,
-        settings.n_batches,
-        problem.targets[task].strata,
-        settings.max_samples,
-        rng,
+        target.train_rows, settings.n_batches, target.strata, settings.max_samples, rng
     )
     n_generations, n_masks = settings.n_generations, settings.n_masks
     proposal = Proposal(
         np.tile(theta, (n_generations, 1)), np.arange(n_masks) * n_generations // n_masks
     )
+    # The masks of all batches in one call, which goes over theta once.
+    masks = as_sparse(problem.distribution.sample(theta, n_masks * len(batches), rng))
     return [
         Plan(
             task=task,
             batch=batch,
-            masks=problem.distribution.sample(theta, n_masks, rng),
+            masks=masks[n * n_masks : (n + 1) * n_masks],
             proposal=proposal,
             untrained=np.ones(n_masks, dtype=bool),
         )
-        for batch in batches
+        for n, batch in enumerate(batches)
     ]
 
 
@@ -75,8 +76,8 @@ def window(
     for former in rounds:
         old = former.proposal
         oldest = old.generations == 0
-        masks = former.masks.toarray().astype(bool)
-        masks[oldest] = problem.distribution.sample(theta, int(oldest.sum()), rng)
+        drawn = problem.distribution.sample(theta, int(oldest.sum()), rng)
+        masks = with_rows(former.masks.whole(), oldest, as_sparse(drawn))
         proposal = Proposal(
             np.concatenate([old.thetas[1:], theta[np.newaxis]]),
             np.where(oldest, len(old.thetas) - 1, old.generations - 1),
@@ -98,9 +99,9 @@ def coupled(
     for former in rounds:
         old_theta = former.proposal.thetas[-1]
         masks, changed = couple_masks(
-            problem.distribution, former.masks.toarray().astype(bool), old_theta, theta, rng
+            problem.distribution, former.masks.whole(), old_theta, theta, rng
         )
-        proposal = Proposal(theta[np.newaxis], np.zeros(len(masks), dtype=np.intp))
+        proposal = Proposal(theta[np.newaxis], np.zeros(len(changed), dtype=np.intp))
         plans.append(Plan(task, former.batch, masks, proposal, changed, former))
     return plans
 
@@ -115,11 +116,11 @@ WAYS: Mapping[str, RefreshWay] = {"fresh": fresh, "window": window, "coupled": c
 
 def couple_masks(
     distribution: SubsetDistribution,
-    masks: BoolArray,
+    masks: csr_array,
     old: FloatArray,
     new: FloatArray,
     rng: np.random.Generator,
-) -> tuple[BoolArray, BoolArray]:
+) -> tuple[csr_array, BoolArray]:
     """Turn masks drawn from p(z | old) into draws from p(z | new) by maximal coupling.
 
     A mask is kept with probability ``min(1, p_new / p_old)``. Otherwise it is replaced by a draw
@@ -128,19 +129,26 @@ def couple_masks(
 
     Returns
     -------
-    masks : bool ndarray of shape (T, M)
+    masks : csr_array of shape (T, M)
     changed : bool ndarray of shape (T,)
     """
     log_ratio = distribution.log_prob(masks, new) - distribution.log_prob(masks, old)
-    changed = np.log1p(-rng.random(len(masks))) >= log_ratio
-    masks = masks.copy()
+    changed = np.log1p(-rng.random(len(log_ratio))) >= log_ratio
     pending: IntArray = np.flatnonzero(changed)
     for _ in range(MOST_DRAWS):
         if not len(pending):
             break
-        drawn = distribution.sample(new, len(pending), rng)
-        masks[pending] = drawn
+        drawn = as_sparse(distribution.sample(new, len(pending), rng))
+        masks = with_rows(masks, pending, drawn)
         log_covered = distribution.log_prob(drawn, old) - distribution.log_prob(drawn, new)
         accepted = rng.random(len(pending)) >= np.exp(np.minimum(log_covered, 0.0))
         pending = pending[~accepted]
     return masks, changed
+
+
+def with_rows(masks: csr_array, rows: IntArray | BoolArray, new: csr_array) -> csr_array:
+    """The masks (T, M) with some rows replaced."""
+    n_masks = masks.shape[0]
+    order = np.arange(n_masks)
+    order[rows] = n_masks + np.arange(new.shape[0])
+    return as_sparse(vstack([masks, new], format="csr")[order])

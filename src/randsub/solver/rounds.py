@@ -6,15 +6,23 @@ that the weights of one batch cannot be used with another.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from randsub._masks import renumbered, sparse_rows
 from randsub._typing import BoolArray, FloatArray, IntArray
-from randsub.distributions import SubsetDistribution, as_sparse
-from randsub.gradients import effective_sample_size, log_weights, mixture_log_prob
+from randsub.distributions import SubsetDistribution
+from randsub.gradients import (
+    OBJECTIVES,
+    effective_sample_size,
+    importance_weights,
+    log_of_mixture,
+    size_of_weights,
+)
 from randsub.parallel import Assignment
-from randsub.solver.problem import Problem
+from randsub.solver.problem import Problem, Settings
 
 
 @dataclass(frozen=True)
@@ -40,10 +48,63 @@ class Proposal:
     thetas: FloatArray
     generations: IntArray
 
-    def log_prob(self, distribution: SubsetDistribution, masks: csr_array) -> FloatArray:
+    def log_prob(self, distribution: SubsetDistribution, masks: "HeldMasks") -> FloatArray:
         """Log-probability of each mask under the mixture of the generations, shape (T,)."""
         sizes = np.bincount(self.generations, minlength=len(self.thetas))
-        return mixture_log_prob(distribution, masks, self.thetas, sizes / sizes.sum())
+        logs = masks.log_probs(distribution, self.thetas)
+        return log_of_mixture(logs, sizes / sizes.sum())
+
+
+@dataclass(frozen=True)
+class HeldMasks:
+    """Masks over the parameters that at least one of them holds.
+
+    With thousands of features, the masks of a round hold a few hundred of them. All sums over masks
+    are sums over these; the others have no gradient, and the same factor in every weight.
+
+    Parameters
+    ----------
+    parameters : int ndarray of shape (m,)
+        Parameters that some mask holds, ascending; all of them if the distribution is not
+        independent.
+    rows : csr_array of shape (T, m)
+        Ones where a mask holds a parameter.
+    n_parameters : int
+        M.
+    """
+
+    parameters: IntArray
+    rows: csr_array
+    n_parameters: int
+
+    @classmethod
+    def of(cls, masks: csr_array, *, is_independent: bool) -> "HeldMasks":
+        """From masks over all parameters, (T, M)."""
+        n_parameters = masks.shape[1]
+        if not is_independent:
+            return cls(np.arange(n_parameters), masks, n_parameters)
+        parameters, places = renumbered(masks.indices, n_parameters)
+        rows = sparse_rows(masks.indptr, places, len(parameters))
+        return cls(parameters, rows, n_parameters)
+
+    def whole(self) -> csr_array:
+        """The masks over all parameters, (T, M)."""
+        return sparse_rows(self.rows.indptr, self.parameters[self.rows.indices], self.n_parameters)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Number of masks that hold each of ``parameters``."""
+        return np.bincount(self.rows.indices, minlength=len(self.parameters))
+
+    def log_probs(self, distribution: SubsetDistribution, thetas: FloatArray) -> FloatArray:
+        """Log-probability of each mask under several thetas (G, M), shape (G, T)."""
+        if len(self.parameters) == self.n_parameters:
+            return distribution.log_probs(self.rows, thetas)
+        part = thetas[:, self.parameters]
+        logs = distribution.log_probs(self.rows, part)
+        for of_theta, theta, held in zip(logs, thetas, part, strict=True):
+            of_theta += distribution.log_prob_empty(theta) - distribution.log_prob_empty(held)
+        return logs
 
 
 @dataclass(frozen=True)
@@ -54,8 +115,7 @@ class Round:
     ----------
     batch : Batch
     proposal : Proposal
-    masks : csr_array of shape (T, M)
-        Ones where a mask holds a parameter.
+    masks : HeldMasks
     log_q : ndarray of shape (T,)
         Log-probability of the masks under the proposal.
     predictions : ndarray of shape (T, n, C)
@@ -64,30 +124,27 @@ class Round:
         On the validation rows.
     targets : ndarray of shape (n, C)
     sample_weight : ndarray of shape (n,)
-    absent : int ndarray
-        Parameters that no mask holds.
-    present : int ndarray
-        Parameters that every mask holds.
     """
 
     batch: Batch
     proposal: Proposal
-    masks: csr_array
+    masks: HeldMasks
     log_q: FloatArray
     predictions: FloatArray
     validation: FloatArray
     targets: FloatArray
     sample_weight: FloatArray
-    absent: IntArray
-    present: IntArray
 
     def log_weights(self, distribution: SubsetDistribution, theta: FloatArray) -> FloatArray:
         """Log importance weights of the models for theta (M,), shape (T,)."""
-        return log_weights(distribution, self.masks, theta, self.log_q)
+        return self.masks.log_probs(distribution, theta[np.newaxis])[0] - self.log_q
 
-    def ess(self, distribution: SubsetDistribution, theta: FloatArray) -> float:
-        """Effective number of models for theta (M,)."""
-        return effective_sample_size(self.log_weights(distribution, theta))
+    def unknown(self) -> BoolArray:
+        """Parameters that no mask holds, or every mask, (M,)."""
+        unknown = np.ones(self.masks.n_parameters, dtype=bool)
+        varied = (self.masks.counts > 0) & (self.masks.counts < self.masks.rows.shape[0])
+        unknown[self.masks.parameters[varied]] = False
+        return unknown
 
 
 @dataclass(frozen=True)
@@ -98,7 +155,7 @@ class Plan:
     ----------
     task : int
     batch : Batch
-    masks : bool ndarray of shape (T, M)
+    masks : csr_array of shape (T, M)
     proposal : Proposal
     untrained : bool ndarray of shape (T,)
         Masks whose models must be trained; the others use the predictions of ``former``.
@@ -107,10 +164,15 @@ class Plan:
 
     task: int
     batch: Batch
-    masks: BoolArray
+    masks: csr_array
     proposal: Proposal
     untrained: BoolArray
     former: Round | None = None
+
+    @property
+    def untrained_masks(self) -> csr_array:
+        """Masks whose models must be trained, without a copy if these are all."""
+        return self.masks if self.untrained.all() else self.masks[self.untrained]
 
 
 def carry_out(
@@ -125,18 +187,22 @@ def carry_out(
     rngs : mapping of int to numpy.random.Generator
         Generators of the models' seeds, by task.
     """
-    assignments = [
-        Assignment(
-            y=problem.targets[plan.task].y,
-            train_rows=plan.batch.train_rows,
-            query_rows=plan.batch.query_rows,
-            val_rows=problem.val_rows,
-            masks=problem.distribution.expand(plan.masks[plan.untrained]),
-            seeds=rngs[plan.task].integers(np.iinfo(np.int32).max, size=int(plan.untrained.sum())),
-        )
-        for plan in plans
-    ]
-    answers = problem.dispatcher.predict(assignments)
+    # Not kept in a variable: what is assigned would take memory until the rounds are there.
+    answers = problem.dispatcher.predict(
+        [
+            Assignment(
+                y=problem.targets[plan.task].y,
+                train_rows=plan.batch.train_rows,
+                query_rows=plan.batch.query_rows,
+                val_rows=problem.targets[plan.task].val_rows,
+                masks=problem.distribution.expand(plan.untrained_masks),
+                seeds=rngs[plan.task].integers(
+                    np.iinfo(np.int32).max, size=int(plan.untrained.sum())
+                ),
+            )
+            for plan in plans
+        ]
+    )
     return [_round(problem, plan, answer) for plan, answer in zip(plans, answers, strict=True)]
 
 
@@ -148,18 +214,17 @@ def _round(problem: Problem, plan: Plan, answer: FloatArray) -> Round:
     if plan.former is not None:
         predictions = _merged(plan.former.predictions, predictions, plan.untrained)
         validation = _merged(plan.former.validation, validation, plan.untrained)
-    masks = as_sparse(plan.masks)
+    distribution = problem.distribution
+    masks = HeldMasks.of(plan.masks, is_independent=distribution.is_independent)
     return Round(
         batch=plan.batch,
         proposal=plan.proposal,
         masks=masks,
-        log_q=plan.proposal.log_prob(problem.distribution, masks),
+        log_q=plan.proposal.log_prob(distribution, masks),
         predictions=np.ascontiguousarray(predictions),
         validation=np.ascontiguousarray(validation),
         targets=target.encoded[rows],
         sample_weight=problem.sample_weight[rows],
-        absent=np.flatnonzero(~np.any(plan.masks, axis=0)),
-        present=np.flatnonzero(np.all(plan.masks, axis=0)),
     )
 
 
@@ -167,6 +232,55 @@ def _merged(former: FloatArray, new: FloatArray, changed: BoolArray) -> FloatArr
     merged = former.copy()
     merged[changed] = new
     return merged
+
+
+def evaluated(
+    problem: Problem,
+    settings: Settings,
+    rounds: Sequence[Sequence[Round]],
+    theta: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Objectives on held-out rows, verdicts on validation rows, and smallest ESS per task.
+
+    A verdict is the objective on the validation rows, or on the held-out rows if there are none.
+    With a penalty, the tasks are those that it couples, and there is one objective for all of them;
+    otherwise there is one per task.
+    """
+    objective = OBJECTIVES[settings.objective]
+    held_out = np.empty((len(problem.targets), settings.n_batches))
+    validation = np.empty_like(held_out)
+    ess = np.full(len(problem.targets), np.inf)
+    for task, (target, of_task, theta_of_task) in enumerate(
+        zip(problem.targets, rounds, theta, strict=True)
+    ):
+        for batch, round_ in enumerate(of_task):
+            log_w = round_.log_weights(problem.distribution, theta_of_task)
+            weights = importance_weights(log_w, self_normalize=settings.self_normalize)
+            size = (
+                size_of_weights(weights)
+                if settings.self_normalize
+                else effective_sample_size(log_w)
+            )
+            ess[task] = min(ess[task], size)
+            held_out[task, batch] = validation[task, batch] = objective.value(
+                problem.loss,
+                round_.targets,
+                round_.predictions,
+                weights,
+                round_.sample_weight,
+            )
+            if len(target.val_rows):
+                validation[task, batch] = objective.value(
+                    problem.loss,
+                    target.validation,
+                    round_.validation,
+                    weights,
+                    target.val_weight,
+                )
+    if problem.penalty is None:
+        return held_out.mean(axis=1), validation.mean(axis=1), ess
+    penalty = problem.penalty.value(theta)
+    return np.array([held_out.mean()]) + penalty, np.array([validation.mean()]) + penalty, ess
 
 
 def deal_batches(

@@ -15,12 +15,12 @@ class Run(ABC):
     estimator : estimator
         The model that is being fitted.
     name : str
-        Name of the model, and for networks the part that is being trained.
+        Name of the model, and of the part that is being trained if there are several.
     has_parts : bool
         Whether a fit may run the loop several times.
     share : float
         Fraction of the whole work that is done after all epochs of the current loop: 1 unless a
-        network is trained in several parts.
+        fit has several parts.
     """
 
     estimator: Any

@@ -10,9 +10,10 @@ from randsub.gradients import Baseline
 from randsub.optim import OPTIMIZERS, Optimizer
 from randsub.solver.problem import ObjectiveName, Refresh, Settings
 
-# Largest expected size of the first subsets: larger ones are slower and less informative.
-LARGEST_FIRST_SUBSET = 200
+# A revival raises features to this probability. With more features it is lower, in proportion to
+# the square: of thousands, those that a revival would add to each subset are noise.
 REVIVAL_LEVEL = 0.02
+REVIVED_FEATURES = 300
 
 
 class Window(BaseEstimator):
@@ -64,15 +65,15 @@ class Solver(BaseEstimator):
 
     Parameters
     ----------
-    learning_rate : float, default=5e-4
+    learning_rate : float, default=1e-3
         Step size :math:`\eta`.
-    max_iter : int, default=2400
+    max_iter : int, default=900
         Number of epochs. An epoch is one step per batch. The ``max_iter`` of an estimator takes
         precedence.
     n_batches : int, default=5
         Number of folds of the training samples. Each fold is held out in turn: base models are
         trained on the others, and L is the loss on it. At most one fold per sample.
-    ess_threshold : float, default=0.5
+    ess_threshold : float, default=0.4
         Base models are retrained once the effective sample size of some batch,
         :math:`(\sum_t w_t)^2 / \sum_t w_t^2`, falls below ``ess_threshold * T``.
     refresh : {"fresh", "window", "coupled"} or Window, default="fresh"
@@ -85,22 +86,32 @@ class Solver(BaseEstimator):
         ``alpha_init`` sets to 0). With ``n_iter_no_change``, a plateau brings the next revival
         forward.
     revival_level : "auto" or float, default="auto"
-        Probability to which dropped features are raised. "auto" is 0.02, or with more than 10,000
-        features the level at which a model sees about 200 of them.
-    baseline : {"optimal", "weighted", "paper", "none"}, default="weighted"
+        Probability to which dropped features are raised. "auto" is 0.02, and with M > 300 features
+        0.02 (300 / M) ** 2: in wide data revivals add next to nothing to the subsets.
+    baseline : {"regression", "optimal", "weighted", "paper", "none"}, default="regression"
         Variance reduction of the gradient: :math:`b_j = \sum_t v_t s_{tj}^2 c_t / \sum_t v_t
         s_{tj}^2` with :math:`v_t = w_t^2` ("optimal": least variance of the weighted sum),
-        :math:`w_t` ("weighted") or 1 ("paper"); or :math:`b_j = 0` ("none").
+        :math:`w_t` ("weighted") or 1 ("paper"); or :math:`b_j = 0` ("none"). "regression" is
+        "weighted" after the part of the costs that other features explain has been removed: the
+        features that vary most are regressors, :math:`z_{tk} - \alpha_k`, in a ridge regression of
+        :math:`c_t`. They have mean 0 and are independent of :math:`s_{tj}`, so that this leaves the
+        expected gradient as it is, and takes the noise of the strong features out of it.
     self_normalize : bool, default=True
         Whether W is the sum of the weights or T. The sum reproduces constants exactly; T, as in
         the paper, is unbiased but not equivariant to shifts of y.
-    optimizer : str or Optimizer, default="adam"
-        Update rule for alpha: "adam", "logit_adam" (Adam on the log-odds of alpha),
+    optimizer : str or Optimizer, default="auto"
+        Update rule for alpha: "fisher_adam" (:class:`randsub.optim.FisherAdam`, whose steps respect
+        the importance weights), "adam", "logit_adam" (Adam on the log-odds of alpha),
         "gradient_descent", "prox_adam", "prox_gradient", or an object, which has its own learning
         rate. The last two take proximal steps for the penalty, which make neighbours under
-        ``FusedLasso`` exactly equal.
+        ``FusedLasso`` exactly equal. "auto" is "fisher_adam", or "adam" for a custom distribution
+        whose parameters are not drawn independently.
+    n_iter_no_change : int or None, default=150
+        Number of epochs without improvement after which training has reached a plateau: the next
+        revival comes, or the end. The ``n_iter_no_change`` of an estimator takes precedence.
     tol : float, default=1e-4
-        Smallest improvement of the validation objective that counts for ``n_iter_no_change``.
+        Smallest improvement that counts for ``n_iter_no_change``, of the sum of objective and
+        validation objective.
 
     See Also
     --------
@@ -115,9 +126,9 @@ class Solver(BaseEstimator):
     --------
     >>> from randsub import PRSRegressor
     >>> from randsub.solver import Solver
-    >>> model = PRSRegressor(solver=Solver(learning_rate=1e-3, n_revivals=0))
+    >>> model = PRSRegressor(solver=Solver(learning_rate=5e-4, max_iter=1800))
     >>> model.set_params(solver__n_batches=10).solver
-    Solver(learning_rate=0.001, n_batches=10, n_revivals=0)
+    Solver(learning_rate=0.0005, max_iter=1800, n_batches=10)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -128,25 +139,27 @@ class Solver(BaseEstimator):
         "refresh": [StrOptions({"fresh", "window", "coupled"}), Window],
         "n_revivals": [Interval(Integral, 0, None, closed="left")],
         "revival_level": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
-        "baseline": [StrOptions({"optimal", "weighted", "paper", "none"})],
+        "baseline": [StrOptions({"regression", "optimal", "weighted", "paper", "none"})],
         "self_normalize": ["boolean"],
-        "optimizer": [StrOptions(set(OPTIMIZERS)), Optimizer],
+        "optimizer": [StrOptions({"auto", *OPTIMIZERS}), Optimizer],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
         *,
-        learning_rate: float = 5e-4,
-        max_iter: int = 2400,
+        learning_rate: float = 1e-3,
+        max_iter: int = 900,
         n_batches: int = 5,
-        ess_threshold: float = 0.5,
+        ess_threshold: float = 0.4,
         refresh: Literal["fresh", "window", "coupled"] | Window = "fresh",
         n_revivals: int = 2,
         revival_level: float | Literal["auto"] = "auto",
-        baseline: Baseline = "weighted",
+        baseline: Baseline = "regression",
         self_normalize: bool = True,
-        optimizer: str | Optimizer = "adam",
+        optimizer: str | Optimizer = "auto",
+        n_iter_no_change: int | None = 150,
         tol: float = 1e-4,
     ) -> None:
         self.learning_rate = learning_rate
@@ -159,17 +172,18 @@ class Solver(BaseEstimator):
         self.baseline = baseline
         self.self_normalize = self_normalize
         self.optimizer = optimizer
+        self.n_iter_no_change = n_iter_no_change
         self.tol = tol
 
     @classmethod
     def quick(cls) -> Self:
-        """Solver for a first look: 300 epochs with large steps, an eighth of the default epochs.
+        """Solver for a first look: 200 epochs with large steps.
 
         Returns
         -------
         solver : Solver
         """
-        return cls(learning_rate=4e-3, max_iter=300)
+        return cls(learning_rate=4e-3, max_iter=200)
 
     @classmethod
     def for_networks(cls) -> Self:
@@ -179,7 +193,16 @@ class Solver(BaseEstimator):
         -------
         solver : Solver
         """
-        return cls(learning_rate=1e-3, max_iter=600)
+        return cls(
+            learning_rate=1e-3,
+            max_iter=600,
+            ess_threshold=0.5,
+            n_revivals=2,
+            revival_level=REVIVAL_LEVEL,
+            baseline="weighted",
+            optimizer="adam",
+            n_iter_no_change=None,
+        )
 
     @classmethod
     def paper(cls) -> Self:
@@ -195,7 +218,10 @@ class Solver(BaseEstimator):
             n_batches=10,
             ess_threshold=0.9,
             n_revivals=0,
+            baseline="weighted",
             self_normalize=False,
+            optimizer="adam",
+            n_iter_no_change=None,
         )
 
     def check(self) -> None:
@@ -209,7 +235,7 @@ class Solver(BaseEstimator):
     def level_of_revival(self, n_parameters: int) -> float:
         """Revival level for a problem with ``n_parameters`` features or groups."""
         if self.revival_level == "auto":
-            return min(REVIVAL_LEVEL, LARGEST_FIRST_SUBSET / n_parameters)
+            return REVIVAL_LEVEL * min(1.0, REVIVED_FEATURES / n_parameters) ** 2
         return float(self.revival_level)
 
     def settings(
@@ -265,6 +291,6 @@ class Solver(BaseEstimator):
             n_revivals=self.n_revivals,
             revival_level=self.level_of_revival(n_parameters),
             max_iter=self.max_iter if max_iter is None else max_iter,
-            n_iter_no_change=n_iter_no_change,
+            n_iter_no_change=n_iter_no_change or self.n_iter_no_change,
             tol=self.tol,
         )

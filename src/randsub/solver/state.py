@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -41,6 +41,46 @@ class EpochRecord(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Result:
+    """What is kept of training that has ended; see :class:`TrainingState`.
+
+    Parameters
+    ----------
+    best_theta : ndarray of shape (P, M)
+    best_objectives, best_epochs : ndarrays of shape (V,)
+    generators : tuple of P mappings
+    history : tuple of EpochRecord
+    n_models_trained : int
+    stopped : str or None
+    """
+
+    best_theta: FloatArray
+    best_objectives: FloatArray
+    best_epochs: IntArray
+    generators: tuple[Mapping[str, Any], ...]
+    history: tuple[EpochRecord, ...]
+    n_models_trained: int
+    stopped: str | None
+
+    @property
+    def best_objective(self) -> float:
+        """Lowest validation objective, averaged over tasks if each has its own."""
+        return float(self.best_objectives.mean())
+
+    @property
+    def best_epoch(self) -> int:
+        """Latest of the best epochs of all tasks."""
+        return int(self.best_epochs.max())
+
+    def rng(self, task: int = 0) -> np.random.Generator:
+        """Random generator of a task, in its last state."""
+        generator = self.generators[task]
+        bit_generator = getattr(np.random, generator["bit_generator"])()
+        bit_generator.state = generator
+        return np.random.Generator(bit_generator)
+
+
+@dataclass(frozen=True)
 class TrainingState:
     """State of the training loop between two epochs.
 
@@ -63,13 +103,18 @@ class TrainingState:
         Entries that started at 0; neither a revival nor a restart raises them.
     best_theta : ndarray of shape (P, M)
         Theta with the lowest validation objective.
-    best_objectives, best_epochs : ndarrays of shape (P,) or (1,)
-        That objective, and its epoch. Without a penalty, tasks are independent and each has its
-        best theta; with a penalty there is one objective for all tasks.
-    mark_objective, mark_epoch
+    best_objectives, best_epochs : ndarrays of shape (V,)
+        That objective, and its epoch. V is the number of verdicts: one per task, or a single one if
+        a penalty couples the tasks.
+    objectives, verdicts : ndarrays of shape (V,)
+        Objective on the held-out and on the validation rows after the last epoch.
+    ess : ndarray of shape (P,)
+        Smallest effective sample size of the rounds of each task after the last epoch.
+    mark_objectives, mark_epochs : ndarrays of shape (V,)
         Last improvement by more than ``tol`` since the last (re)start, for ``n_iter_no_change``.
+    revivals : tuple of V tuples of int
+        Epochs after which revivals took place.
     n_models_trained : int
-    n_revived : int
     stopped : str or None
         Why training has ended; None before that.
     """
@@ -85,39 +130,132 @@ class TrainingState:
     best_theta: FloatArray
     best_objectives: FloatArray
     best_epochs: IntArray
-    mark_objective: float
-    mark_epoch: int
+    objectives: FloatArray
+    verdicts: FloatArray
+    ess: FloatArray
+    mark_objectives: FloatArray
+    mark_epochs: IntArray
+    revivals: tuple[tuple[int, ...], ...]
     n_models_trained: int
-    n_revived: int
     stopped: str | None = None
 
     @property
     def best_objective(self) -> float:
         """Lowest validation objective, averaged over tasks if each has its own."""
-        return float(self.best_objectives.mean())
+        return self.result().best_objective
 
     @property
     def best_epoch(self) -> int:
         """Latest of the best epochs of all tasks."""
-        return int(self.best_epochs.max())
+        return self.result().best_epoch
+
+    def result(self) -> Result:
+        """What is kept if training ends with this state."""
+        return Result(
+            best_theta=self.best_theta,
+            best_objectives=self.best_objectives,
+            best_epochs=self.best_epochs,
+            generators=self.generators,
+            history=self.history,
+            n_models_trained=self.n_models_trained,
+            stopped=self.stopped,
+        )
+
+    @property
+    def n_revived(self) -> IntArray:
+        """Number of revivals so far, (V,)."""
+        return np.array([len(epochs) for epochs in self.revivals])
+
+    def of_tasks(self, flags: BoolArray) -> BoolArray:
+        """Flags of the verdicts (V,) as flags of the tasks (P,)."""
+        return np.broadcast_to(flags, len(self.theta))
+
+    def part(self, tasks: IntArray) -> "TrainingState":
+        """What a step of some of the tasks needs: their theta, rounds and optimiser state."""
+        if len(tasks) == len(self.theta):
+            return self
+        return replace(
+            self,
+            theta=self.theta[tasks],
+            optimizer=type(self.optimizer)(*(array[tasks] for array in self.optimizer)),
+            rounds=tuple(self.rounds[task] for task in tasks),
+        )
 
     def rng(self, task: int = 0) -> np.random.Generator:
         """Random generator of a task, in its current state."""
-        generator = self.generators[task]
-        bit_generator = getattr(np.random, generator["bit_generator"])()
-        bit_generator.state = generator
-        return np.random.Generator(bit_generator)
+        return self.result().rng(task)
 
-    def improvement(self, verdicts: FloatArray, epoch: int) -> dict[str, Any]:
-        """Fields to update where theta is the best so far; verdicts have shape (P,) or (1,)."""
-        better = verdicts < self.best_objectives
-        if not better.any():
-            return {}
-        return {
-            "best_theta": np.where(better[:, np.newaxis], self.theta, self.best_theta),
-            "best_objectives": np.where(better, verdicts, self.best_objectives),
-            "best_epochs": np.where(better, epoch, self.best_epochs),
-        }
+    def improvement(self, epoch: int, tol: float) -> dict[str, Any]:
+        """Fields to update where theta is the best so far, or better than the last mark."""
+        news: dict[str, Any] = {}
+        better = self.verdicts < self.best_objectives
+        if better.any():
+            news = {
+                "best_theta": np.where(better[:, np.newaxis], self.theta, self.best_theta),
+                "best_objectives": np.where(better, self.verdicts, self.best_objectives),
+                "best_epochs": np.where(better, epoch, self.best_epochs),
+            }
+        # Few validation samples may be lucky early: it is no plateau while the objective improves.
+        watched = self.verdicts + self.objectives
+        marked = watched < self.mark_objectives - tol
+        marked |= ~np.isfinite(self.mark_objectives)
+        if marked.any():
+            news["mark_objectives"] = np.where(marked, watched, self.mark_objectives)
+            news["mark_epochs"] = np.where(marked, epoch, self.mark_epochs)
+        return news
+
+
+def joined(results: Sequence[Result]) -> Result:
+    """One result of all tasks, from blocks of independent tasks that were trained one by one."""
+    if len(results) == 1:
+        return results[0]
+    return Result(
+        best_theta=np.concatenate([result.best_theta for result in results]),
+        best_objectives=np.concatenate([result.best_objectives for result in results]),
+        best_epochs=np.concatenate([result.best_epochs for result in results]),
+        generators=tuple(g for result in results for g in result.generators),
+        history=_joined_history(results),
+        n_models_trained=sum(result.n_models_trained for result in results),
+        stopped=_joined_reason(results),
+    )
+
+
+# Reasons for which a task ends while others go on.
+_OF_ONE_TASK = ("all epochs done", "no improvement in", "no feature is left")
+
+
+def _joined_reason(results: Sequence[Result]) -> str | None:
+    """The reason of the block that ran longest, unless a callback or Ctrl-C stopped the last."""
+    last = results[-1].stopped
+    if last is None or not last.startswith(_OF_ONE_TASK):
+        return last
+    return max(results, key=lambda result: len(result.history)).stopped
+
+
+def _joined_history(results: Sequence[Result]) -> tuple[EpochRecord, ...]:
+    """The history as if the blocks had run in lockstep; those that have ended keep their values."""
+    results = [result for result in results if result.history]
+    sizes = np.array([len(result.best_theta) for result in results])
+    records = []
+    for epoch in range(max((len(result.history) for result in results), default=0)):
+        rows = [result.history[min(epoch, len(result.history) - 1)] for result in results]
+        running = [row for row, r in zip(rows, results, strict=True) if epoch < len(r.history)]
+
+        def mean(name: str, rows: list[EpochRecord] = rows) -> float:
+            return float(np.average([getattr(row, name) for row in rows], weights=sizes))
+
+        records.append(
+            EpochRecord(
+                objective=mean("objective"),
+                validation_objective=mean("validation_objective"),
+                min_ess=min(row.min_ess for row in rows),
+                expected_size=mean("expected_size"),
+                refreshed=any(row.refreshed for row in running),
+                revived=any(row.revived for row in running),
+                n_models_trained=sum(row.n_models_trained for row in rows),
+            )
+        )
+    return tuple(records)
 
 
 def generators_of_tasks(

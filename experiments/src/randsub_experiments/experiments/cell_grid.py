@@ -1,6 +1,7 @@
 """The cells of one dataset: every requested method with every base model and setting."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from randsub_experiments.cells import Cell
@@ -8,7 +9,7 @@ from randsub_experiments.experiments.base import Options
 from randsub_experiments.prs_settings import SETTINGS, prs_parameters
 
 N_ESTIMATORS: Final = 100
-WITHOUT_BASE: Final = ("rf", "gbdt")
+WITHOUT_BASE: Final = ("rf", "gbdt", "l1")
 
 
 def method_cells(
@@ -19,21 +20,19 @@ def method_cells(
     conditions: Mapping[str, Any],
     *,
     data: str | None = None,
-    penalties: tuple[float, ...] = (),
+    more: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Iterator[Cell]:
     """Cells for each method, base model and setting of the options.
 
-    ``data`` is a fingerprint of the dataset, unless it is generated; ``penalties`` are the
-    coefficients of the expected size among which PRS chooses on validation data.
+    ``data`` is a fingerprint of the dataset, unless it is generated; ``more`` has further
+    parameters of methods, by their names.
     """
     for method in options.methods:
         bases = ("",) if method in WITHOUT_BASE else options.bases
         settings = options.settings if method == "prs" else ("",)
         for base in bases:
             for setting in settings:
-                params = _parameters(method, setting, options)
-                if method == "prs" and penalties:
-                    params["penalties"] = list(penalties)
+                params = {**_parameters(method, setting, options), **more.get(method, {})}
                 if data is not None:
                     params["data"] = data
                 yield Cell(
@@ -42,7 +41,7 @@ def method_cells(
 
 
 def _parameters(method: str, setting: str, options: Options) -> dict[str, Any]:
-    if method == "single":
+    if method in ("single", "l1"):
         return {}
     if method == "prs":
         return prs_parameters(SETTINGS[setting], options.epochs)

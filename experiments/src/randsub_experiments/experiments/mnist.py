@@ -47,7 +47,7 @@ _DECIMALS: Final = 6
 PARTS: Final = ("train", "val", "test")
 # Conditions that decide the data.
 _DATA: Final = ("n_train", "noise")
-METHODS: Final = ("prs", *WITHOUT_BASE)
+METHODS: Final = ("prs", "rf", "gbdt")
 ORIGIN: Final = origin_of(SOURCE)
 
 

@@ -13,6 +13,7 @@ COLORS: Final = {
     "prs": "#D55E00",
     "rf": "#009E73",
     "gbdt": "#0072B2",
+    "l1": "#E69F00",
 }
 BASE_COLORS: Final = {"tree": "#009E73", "knn": "#D55E00", "svm": "#0072B2"}
 

@@ -70,11 +70,13 @@ def run(args: argparse.Namespace) -> None:
         )
     document = _summary(args, job)
     top = ", ".join(f"{printable(name)} {alpha:.2f}" for name, alpha in document["top"].items())
+    best = f"the best epoch is {model.best_iter_}, with a validation loss of"
+    if model.n_repeats_ > 1:
+        best = f"the mean of {model.n_repeats_} repeats, with a mean validation loss of"
     console.done(
-        f"{args.output}: a model after {model.n_iter_} epochs ({model.stop_reason_}); the best "
-        f"epoch is {model.best_iter_}, with a validation loss of {model.validation_loss_:.4f}. On "
-        f"average, base models see {model.expected_size_:.1f} of {samples.X.shape[1]} features. "
-        f"Most important: {top}.",
+        f"{args.output}: a model after {model.n_iter_} epochs ({model.stop_reason_}); {best} "
+        f"{model.validation_loss_:.4f}. On average, base models see {model.expected_size_:.1f} of "
+        f"{samples.X.shape[1]} features. Most important: {top}.",
         document,
     )
     if model.stop_reason_ == "interrupted":
@@ -116,6 +118,8 @@ def _make_model(args: argparse.Namespace, base: Any, task: Task) -> Any:
     set_parameters(model, args, Solver())
     if args.members is not None:
         model.set_params(n_estimators=args.members)
+    if args.repeats is not None:
+        model.set_params(n_repeats=args.repeats)
     if args.validation_fraction is not None:
         model.set_params(validation_fraction=args.validation_fraction)
     return model
@@ -178,6 +182,7 @@ def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:
         "rows": int(job.samples.X.shape[0]),
         "features": int(job.samples.X.shape[1]),
         "base": args.base,
+        "repeats": model.n_repeats_,
         "epochs": model.n_iter_,
         "best_epoch": model.best_iter_,
         "stopped": model.stop_reason_,

@@ -31,14 +31,17 @@ def run(args: argparse.Namespace) -> None:
 
 def _as_text(ranking: pd.DataFrame) -> str:
     """Aligned columns, with a bar for each importance."""
-    text = ranking.astype(str).assign(
-        importance=[f"{value:.4f}" for value in ranking["importance"]],
-        bar=["#" * round(20 * value) for value in ranking["importance"]],
-    )
+    numbers = {
+        name: [f"{value:.4f}" for value in ranking[name]]
+        for name in ("importance", "std")
+        if name in ranking
+    }
+    bars = ["#" * round(20 * value) for value in ranking["importance"]]
+    text = ranking.astype(str).assign(**numbers, bar=bars)
     columns = []
     for name in text:
         entries = ["" if name == "bar" else str(name), *map(printable, text[name])]
         width = max(map(len, entries))
-        align = str.rjust if name in ("rank", "importance") else str.ljust
+        align = str.rjust if name in ("rank", *numbers) else str.ljust
         columns.append([align(entry, width) for entry in entries])
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))

@@ -1,0 +1,142 @@
+"""Adam in the metric of the distribution, for any number of features."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from randsub._compile import compiled
+from randsub._numbers import check_number
+from randsub._typing import FloatArray
+from randsub.optim.base import Optimizer, Projection
+
+# theta (1 - theta) from which on steps have their full length: that of theta = 0.05, where masks of
+# problems of moderate width start.
+FULL = 0.05 * 0.95
+# Number of features at which the noise of a coordinate counts half.
+HALF_NOISE = 3000
+
+
+class FisherAdamState(NamedTuple):
+    """Moments of the gradient, and ``beta2 ** n`` for n observed steps, shape (P, M) each."""
+
+    first: FloatArray
+    second: FloatArray
+    fading: FloatArray
+
+
+class FisherAdam(Optimizer):
+    r"""Adam with steps that respect the importance weights, and that leave noise alone.
+
+    The importance weights of independent coins multiply. After a step :math:`\delta`, of T masks
+
+    .. math:: T \prod_j \Bigl(1 + \frac{\delta_j^2}{\theta_j (1 - \theta_j)}\Bigr)^{-1}
+
+    are expected to be left as effective sample size. Adam moves every theta by about the learning
+    rate, signal or noise; with thousands of features, one such step wears out all masks. Here
+
+    * a step is measured in the metric of the weights, the Fisher information
+      :math:`1 / (\theta_j (1 - \theta_j))`;
+    * a coordinate moves, and its moments change, only in steps in which some mask holds it: the
+      memory counts observations, so that evidence on features that are rarely drawn adds up;
+    * it moves in proportion to what is known about its direction.
+
+    With g the projected gradient of an observed step:
+
+    .. math::
+
+        m_j &\leftarrow \beta_1 m_j + (1 - \beta_1) g_j, \qquad
+        v_j \leftarrow \beta_2 v_j + (1 - \beta_2) g_j^2, \qquad
+        u_j = \frac{m_j}{\sqrt{v_j / (1 - \beta_2^{n_j})} + \epsilon}, \\
+        \theta_j &\leftarrow \theta_j - \eta\,
+        \min\Bigl(1, \sqrt{\theta_j (1 - \theta_j) / 0.0475}\Bigr)\,
+        u_j\, \frac{u_j^2}{u_j^2 + \nu}, \qquad \nu = \nu_0 \frac{M}{M + 3000},
+
+    where :math:`n_j` counts the observed steps. The first moment starts at 0 and is not corrected
+    for it, so that few observations give a small :math:`u_j`. The last factor is Wiener's:
+    :math:`u_j^2` is the squared ratio of signal to noise, and :math:`\nu` what it is where there is
+    no signal. It grows with the number of features M: a few that follow noise return by themselves,
+    thousands of them wear out the models.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1e-3
+        Step size :math:`\eta`.
+    beta1, beta2 : float, default=0.97 and 0.999
+        Decay rates of the first and the second moment.
+    eps : float, default=1e-8
+        Keeps the step finite where the gradient has always been 0.
+    noise : float, default=0.1
+        :math:`\nu_0`; with 0, noise moves as far as signal.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 1e-3,
+        beta1: float = 0.97,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        noise: float = 0.1,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.eps = eps
+        self.noise = noise
+
+    def check(self) -> None:
+        """The learning rate must be positive, the moments must fade."""
+        check_number(self, "learning_rate", 0.0, open_low=True)
+        check_number(self, "beta1", 0.0, 1.0)
+        check_number(self, "beta2", 0.0, 1.0)
+        check_number(self, "eps", 0.0, open_low=True)
+        check_number(self, "noise", 0.0)
+
+    def init(self, theta: FloatArray) -> FisherAdamState:
+        """Moments of 0, nothing observed."""
+        return FisherAdamState(np.zeros_like(theta), np.zeros_like(theta), np.ones_like(theta))
+
+    def update(
+        self, gradient: FloatArray, state: FisherAdamState, theta: FloatArray, project: Projection
+    ) -> tuple[FloatArray, FisherAdamState]:
+        """One step; see the class for the formula."""
+        moved = theta.copy()
+        memory = FisherAdamState(*(part.copy() for part in state))
+        _step(
+            gradient,
+            project(theta - gradient),
+            moved,
+            *memory,
+            float(self.learning_rate),
+            float(self.beta1),
+            float(self.beta2),
+            float(self.eps),
+            self.noise * theta.shape[1] / (theta.shape[1] + HALF_NOISE),
+        )
+        return project(moved), memory
+
+
+@compiled()
+def _step(  # type: ignore[no-untyped-def]
+    gradient, towards, theta, first, second, fading, rate, beta1, beta2, eps, noise
+):
+    """Theta before its projection and the moments, in place; all have shape (P, M)."""
+    for task in range(theta.shape[0]):
+        for j in range(theta.shape[1]):
+            g = gradient[task, j]
+            if g == 0.0:
+                # Held by no mask.
+                continue
+            a = theta[task, j]
+            if towards[task, j] == a:
+                # The step would leave the domain.
+                g = 0.0
+            m = beta1 * first[task, j] + (1.0 - beta1) * g
+            v = beta2 * second[task, j] + (1.0 - beta2) * g * g
+            fading[task, j] *= beta2
+            first[task, j], second[task, j] = m, v
+            u = m / (np.sqrt(v / (1.0 - fading[task, j])) + eps)
+            squared = u * u
+            if squared > 0.0:
+                variance = max(a * (1.0 - a), 0.0)
+                u *= squared / (squared + noise)
+                theta[task, j] = a - rate * u * min(1.0, np.sqrt(variance / FULL))
