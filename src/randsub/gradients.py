@@ -211,8 +211,8 @@ def score_gradient(
 
 
 # Parameters that the regression of costs on masks may use: those that vary at least as much as a
-# coin of probability 0.1, and of these at most one per so many effective masks. More would take the
-# first columns at the start, where all vary alike.
+# coin of probability 0.1, and of these at most one per MASKS_PER_TERM effective masks. With a lower
+# bound it would be the first columns at the start, where all vary alike.
 LEAST_VARIANCE = 0.1 * 0.9
 MASKS_PER_TERM = 5.0
 # Ridge penalty, relative to the variance of a parameter.

@@ -17,19 +17,16 @@ from randsub.solver.problem import Problem, Settings
 from randsub.solver.rounds import Batch, HeldMasks, Proposal, Round
 from randsub.solver.state import EpochRecord, Result, TrainingState
 
-_NUMBERS = ("epoch", "n_models_trained")
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
 
 
 def frozen(state: TrainingState) -> dict[str, Any]:
     """A tree from which :func:`thawed` makes the same state, bit for bit."""
     return {
-        **vars(state),
+        **frozen_result(state),
         "optimizer": list(state.optimizer),
         "rounds": [[_frozen_round(round_) for round_ in of_task] for of_task in state.rounds],
-        "generators": list(state.generators),
         "revivals": [list(epochs) for epochs in state.revivals],
-        "history": frozen_history(state.history),
     }
 
 
@@ -98,44 +95,35 @@ def thawed_history(tree: Mapping[str, Any]) -> tuple[EpochRecord, ...]:
 
 
 def _thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> TrainingState:
-    n_tasks = len(problem.targets)
-    shape = (n_tasks, problem.distribution.n_parameters)
-    of_verdicts = (1 if problem.joint else n_tasks,)
+    result = thawed_result(tree, problem)
+    of_tasks, of_verdicts = (len(problem.targets),), result.best_epochs.shape
     arrays = {
-        "theta": (shape, "f"),
-        "due": ((n_tasks,), "i"),
-        "barred": (shape, "b"),
-        "best_theta": (shape, "f"),
-        "best_objectives": (of_verdicts, "f"),
-        "best_epochs": (of_verdicts, "i"),
+        "theta": (result.best_theta.shape, "f"),
+        "due": (of_tasks, "i"),
+        "barred": (result.best_theta.shape, "b"),
         "objectives": (of_verdicts, "f"),
         "verdicts": (of_verdicts, "f"),
-        "ess": ((n_tasks,), "f"),
+        "ess": (of_tasks, "f"),
         "mark_objectives": (of_verdicts, "f"),
         "mark_epochs": (of_verdicts, "i"),
     }
-    checked: dict[str, Any] = {
-        **{name: _array(tree, name, *wanted) for name, wanted in arrays.items()},
-        **{name: int(tree[name]) for name in _NUMBERS},
-    }
-    history = thawed_history(tree["history"])
+    checked = {name: _array(tree, name, *wanted) for name, wanted in arrays.items()}
     rounds = tuple(
         _task_rounds(entries, problem, settings, task)
-        for task, entries in zip(range(n_tasks), tree["rounds"], strict=True)
+        for task, entries in zip(range(*of_tasks), tree["rounds"], strict=True)
     )
-    generators = tuple(_generator(entry) for entry in tree["generators"])
+    epoch = int(tree["epoch"])
     revivals = tuple(tuple(map(int, epochs)) for epochs in tree["revivals"])
-    counts = {"epochs": len(history), "generators": len(generators), "revivals": len(revivals)}
-    if tuple(counts.values()) != (checked["epoch"], n_tasks, *of_verdicts):
+    counts = {"epochs": len(result.history), "revivals": len(revivals)}
+    if tuple(counts.values()) != (epoch, *of_verdicts):
         raise ValueError(f"wrong numbers of parts: {counts}")
     return TrainingState(
+        **vars(result),
         **checked,
+        epoch=epoch,
         optimizer=_memory(tree["optimizer"], problem, checked["theta"]),
         rounds=rounds,
-        generators=generators,
-        history=history,
         revivals=revivals,
-        stopped=None if tree["stopped"] is None else str(tree["stopped"]),
     )
 
 

@@ -2,7 +2,7 @@
 
 On a terminal::
 
-    ############............]  50%  00:12 elapsed, about 00:11 left
+    epoch 450/900 [############............]  50%  00:12 elapsed, about 00:11 left
     validation 0.2981 (best 0.2911)  size 14.2  models 23,500  objective 0.3124  refreshes 23 ...
 """
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ class EpochRecord(NamedTuple):
     n_models_trained: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """What is kept of training that has ended; see :class:`TrainingState`.
 
@@ -60,7 +60,7 @@ class Result:
     generators: tuple[Mapping[str, Any], ...]
     history: tuple[EpochRecord, ...]
     n_models_trained: int
-    stopped: str | None
+    stopped: str | None = None
 
     @property
     def best_objective(self) -> float:
@@ -80,8 +80,8 @@ class Result:
         return np.random.Generator(bit_generator)
 
 
-@dataclass(frozen=True)
-class TrainingState:
+@dataclass(frozen=True, kw_only=True)
+class TrainingState(Result):
     """State of the training loop between two epochs.
 
     It is immutable: an epoch returns a new state. Training that is resumed from a stored state,
@@ -124,42 +124,17 @@ class TrainingState:
     optimizer: OptimizerState
     rounds: tuple[tuple[Round, ...], ...]
     due: IntArray
-    generators: tuple[Mapping[str, Any], ...]
-    history: tuple[EpochRecord, ...]
     barred: BoolArray
-    best_theta: FloatArray
-    best_objectives: FloatArray
-    best_epochs: IntArray
     objectives: FloatArray
     verdicts: FloatArray
     ess: FloatArray
     mark_objectives: FloatArray
     mark_epochs: IntArray
     revivals: tuple[tuple[int, ...], ...]
-    n_models_trained: int
-    stopped: str | None = None
-
-    @property
-    def best_objective(self) -> float:
-        """Lowest validation objective, averaged over tasks if each has its own."""
-        return self.result().best_objective
-
-    @property
-    def best_epoch(self) -> int:
-        """Latest of the best epochs of all tasks."""
-        return self.result().best_epoch
 
     def result(self) -> Result:
         """What is kept if training ends with this state."""
-        return Result(
-            best_theta=self.best_theta,
-            best_objectives=self.best_objectives,
-            best_epochs=self.best_epochs,
-            generators=self.generators,
-            history=self.history,
-            n_models_trained=self.n_models_trained,
-            stopped=self.stopped,
-        )
+        return Result(**{field.name: getattr(self, field.name) for field in fields(Result)})
 
     @property
     def n_revived(self) -> IntArray:
@@ -180,10 +155,6 @@ class TrainingState:
             optimizer=type(self.optimizer)(*(array[tasks] for array in self.optimizer)),
             rounds=tuple(self.rounds[task] for task in tasks),
         )
-
-    def rng(self, task: int = 0) -> np.random.Generator:
-        """Random generator of a task, in its current state."""
-        return self.result().rng(task)
 
     def improvement(self, epoch: int, tol: float) -> dict[str, Any]:
         """Fields to update where theta is the best so far, or better than the last mark."""
