@@ -55,13 +55,12 @@ SOFT = {"voting": "soft"}
 ONE_RULE = {
     "self_normalize": True,
     "n_batches": 5,
-    "ess_threshold": 0.4,
+    "ess_threshold": 0.35,
     "n_revivals": 2,
     "revival_level": "auto",
     "n_iter_no_change": 150,
     "max_iter": 900,
-    "learning_rate": 1e-3,
-    "baseline": "regression",
+    "learning_rate": 1.2e-3,
     "optimizer": "fisher_adam",
 }
 

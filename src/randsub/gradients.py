@@ -28,7 +28,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from randsub._compile import compiled
-from randsub._masks import as_sparse
 from randsub._typing import FloatArray, Masks
 from randsub.distributions import SubsetDistribution
 from randsub.losses import Loss
@@ -46,7 +45,7 @@ __all__ = [
     "size_of_weights",
 ]
 
-Baseline: TypeAlias = Literal["regression", "optimal", "weighted", "paper", "none"]
+Baseline: TypeAlias = Literal["optimal", "weighted", "paper", "none"]
 # exp of twice this is still finite, so squares of weights are too.
 LARGEST_LOG_WEIGHT = 300.0
 
@@ -181,22 +180,15 @@ def score_gradient(
     weights : ndarray of shape (T,)
         ``w_t / W``.
     costs : ndarray of shape (T,)
-    baseline : {"regression", "optimal", "weighted", "paper", "none"}, default="weighted"
+    baseline : {"optimal", "weighted", "paper", "none"}, default="weighted"
         ``b_j = sum_t v_t s_tj^2 c_t / sum_t v_t s_tj^2`` with ``v = w^2`` ("optimal"), for which
         the variance of the weighted sum is smallest; with ``v = w`` ("weighted"); with ``v = 1``
-        ("paper"); or ``b_j = 0``. "regression" is "weighted" for costs without what the other
-        parameters explain of them, ``c_t - sum_{k != j} beta_k (z_tk - theta_k)``, where the
-        slopes beta are those of a ridge regression of the costs on the parameters that vary most;
-        for distributions that are not independent it is "weighted".
+        ("paper"); or ``b_j = 0``.
 
     Returns
     -------
     gradient : ndarray of shape (M,)
     """
-    beta = np.zeros(0)
-    if baseline == "regression" and distribution.is_independent:
-        rows = as_sparse(masks)
-        costs, beta = _residual_costs(rows.indptr, rows.indices, theta, weights, costs)
     sums_of = [weights * costs, weights]
     if baseline == "none":
         return distribution.score_sums(masks, theta, np.array(sums_of[:1]))[0][0]
@@ -205,109 +197,7 @@ def score_gradient(
     elif baseline == "paper":
         sums_of += [costs, np.ones_like(costs)]
     first, second = distribution.score_sums(masks, theta, np.array(sums_of))
-    if len(beta):
-        _give_back_own_effect(theta, beta, first, second)
     return _above_baseline(first[0], first[1], second[-2], second[-1])
-
-
-# Parameters that the regression of costs on masks may use: those that vary at least as much as a
-# coin of probability 0.1, and of these at most one per MASKS_PER_TERM effective masks. With a lower
-# bound it would be the first columns at the start, where all vary alike.
-LEAST_VARIANCE = 0.1 * 0.9
-MASKS_PER_TERM = 5.0
-# Ridge penalty, relative to the variance of a parameter.
-RIDGE = 0.1
-
-
-@compiled()
-def _residual_costs(begin, columns, theta, weights, costs):  # type: ignore[no-untyped-def]
-    """Costs minus a weighted ridge regression on the parameters that vary most, and its slopes.
-
-    The regressors are ``z_tk - theta_k``, whose expectation is 0. Slopes of parameters that are not
-    regressors are 0.
-    """
-    n_masks = len(costs)
-    size = 0.0
-    for t in range(n_masks):
-        size += weights[t] ** 2
-    total = weights.sum()
-    most = int(total**2 / size / MASKS_PER_TERM)
-    variance = theta * (1.0 - theta)
-    order = np.argsort(-variance, kind="mergesort")[:most]
-    n_terms = 0
-    while n_terms < len(order) and variance[order[n_terms]] >= LEAST_VARIANCE:
-        n_terms += 1
-    beta = np.zeros(len(theta))
-    residual = costs.copy()
-    if n_terms == 0:
-        return residual, beta
-    terms = order[:n_terms]
-    place = np.full(len(theta), -1)
-    for k in range(n_terms):
-        place[terms[k]] = k
-    x = np.empty((n_masks, n_terms))
-    for t in range(n_masks):
-        for k in range(n_terms):
-            x[t, k] = -theta[terms[k]]
-        for p in range(begin[t], begin[t + 1]):
-            if place[columns[p]] >= 0:
-                x[t, place[columns[p]]] += 1.0
-    mean = (weights * costs).sum() / total
-    products, target = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
-    for t in range(n_masks):
-        for k in range(n_terms):
-            weighted = weights[t] / total * x[t, k]
-            target[k] += weighted * (costs[t] - mean)
-            for i in range(k + 1):
-                products[k, i] += weighted * x[t, i]
-    for k in range(n_terms):
-        products[k, k] += RIDGE * variance[terms[k]]
-    slopes = _solved(products, target)
-    for k in range(n_terms):
-        beta[terms[k]] = slopes[k]
-    for t in range(n_masks):
-        for k in range(n_terms):
-            residual[t] -= slopes[k] * x[t, k]
-    return residual, beta
-
-
-@compiled()
-def _solved(lower, target):  # type: ignore[no-untyped-def]
-    """Solution of a positive definite system, of which the lower triangle is given, by Cholesky."""
-    n = len(target)
-    for k in range(n):
-        for i in range(k + 1):
-            value = lower[k, i]
-            for m in range(i):
-                value -= lower[k, m] * lower[i, m]
-            lower[k, i] = np.sqrt(value) if i == k else value / lower[i, i]
-    x = target.copy()
-    for k in range(n):
-        for m in range(k):
-            x[k] -= lower[k, m] * x[m]
-        x[k] /= lower[k, k]
-    for k in range(n - 1, -1, -1):
-        for m in range(k + 1, n):
-            x[k] -= lower[m, k] * x[m]
-        x[k] /= lower[k, k]
-    return x
-
-
-@compiled()
-def _give_back_own_effect(theta, beta, first, second):  # type: ignore[no-untyped-def]
-    """Sums over costs without the regressors, to sums without the regressors of others.
-
-    The score of a coin is ``s = (z - theta) / v`` with ``v = theta (1 - theta)``, so that its own
-    regressor is ``v s``. s has two values, h = 1 / theta and n = -1 / (1 - theta), hence
-    ``s ** 3 = (h + n) s ** 2 - h n s``.
-    """
-    for j in range(len(theta)):
-        if beta[j] != 0.0:
-            slope = beta[j] * theta[j] * (1.0 - theta[j])
-            h, n = 1.0 / theta[j], -1.0 / (1.0 - theta[j])
-            cubes = (h + n) * second[1, j] - h * n * first[1, j]
-            first[0, j] += slope * second[1, j]
-            second[0, j] += slope * cubes
 
 
 @compiled()

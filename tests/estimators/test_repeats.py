@@ -176,11 +176,11 @@ def test_with_validation_data_repeats_differ_in_their_draws_alone():
         (100, 99, True, 1),
         (100, 100, True, 5),
         (100, 999, True, 5),
-        (100, 1000, True, 10),
-        (100, 100_000, True, 10),
+        (100, 1000, True, 20),
+        (100, 100_000, True, 20),
         (100, 5000, False, 1),
         (MOST_SAMPLES, 5000, True, 5),
-        (MOST_SAMPLES, 10_000, True, 10),
+        (MOST_SAMPLES, 10_000, True, 20),
         (MOST_SAMPLES + 1, 5000, True, 1),
         (MOST_SAMPLES + 1, 100_000, True, 1),
     ],
@@ -200,7 +200,7 @@ def test_auto_counts_samples_of_positive_weight_and_groups():
     assert regressor(max_iter=1).fit(X, y, sample_weight=weight).n_repeats_ == 5
     wide = rng.normal(size=(24, 180))
     assert regressor(max_iter=1).fit(wide, y).n_repeats_ == 5
-    assert regressor(max_iter=1).fit(wide, y, sample_weight=weight).n_repeats_ == 10
+    assert regressor(max_iter=1).fit(wide, y, sample_weight=weight).n_repeats_ == 20
     grouped = regressor(max_iter=1, feature_groups=np.arange(20) // 2)
     assert grouped.fit(X, y, sample_weight=weight).n_repeats_ == 1
     assert regressor(max_iter=1, validation_fraction=None).fit(X[:9], y[:9]).n_repeats_ == 1

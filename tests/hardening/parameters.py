@@ -170,7 +170,7 @@ PRS: Mapping[str, Choice] = {
     ),
     "n_revivals": Choice([0, 1, 2], [50, -1, 1.5, *NO_NUMBERS]),
     "revival_level": Choice(["auto", 0.02, 0.5], [1e-320, 0.0, 1.0, 1, *NO_NUMBERS]),
-    "baseline": Choice(["regression", "optimal", "weighted", "paper", "none"], ["mean", 0, None]),
+    "baseline": Choice(["optimal", "weighted", "paper", "none"], ["mean", 0, None]),
     "self_normalize": Choice([True, False], ["yes", None]),
     "n_repeats": Choice(["auto", 1, 2], [7, 0, -1, 1.5, True, *NO_NUMBERS]),
     "n_iter_no_change": Choice([None, 1, 2], [0, 1.5, "1"]),

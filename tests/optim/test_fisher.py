@@ -12,13 +12,13 @@ from randsub.optim import OPTIMIZERS, FisherAdam, ProjectedAdam
 
 
 def scale_of(theta):
-    return np.minimum(1.0, np.sqrt(theta * (1.0 - theta) / 0.0475))
+    return np.minimum(1.0, theta * (1.0 - theta) / 0.0475) ** 0.6
 
 
 def plain_fisher_adam(theta, gradients, floor, first_step, learning_rate, beta1, beta2, eps, noise):
     """Every coordinate on its own, with plain numbers; a task starts afresh at its first step."""
     path, n_observed = np.empty(gradients.shape), np.zeros(theta.shape, dtype=int)
-    nu = noise * theta.shape[1] / (theta.shape[1] + 3000)
+    nu = noise * theta.shape[1] / (theta.shape[1] + 10_000)
     for task, j in np.ndindex(theta.shape):
         x, m, v, n = float(theta[task, j]), 0.0, 0.0, 0
         for step, gradient in enumerate(gradients):
@@ -33,7 +33,7 @@ def plain_fisher_adam(theta, gradients, floor, first_step, learning_rate, beta1,
                 v = beta2 * v + (1.0 - beta2) * g * g
                 u = m / ((v / (1.0 - beta2**n)) ** 0.5 + eps)
                 wiener = u**2 / (u**2 + nu) if u else 0.0
-                x -= learning_rate * min(1.0, (x * (1.0 - x) / 0.0475) ** 0.5) * u * wiener
+                x -= learning_rate * min(1.0, x * (1.0 - x) / 0.0475) ** 0.6 * u * wiener
                 x = min(max(x, floor), 1.0 - floor)
             path[step, task, j] = x
         n_observed[task, j] = n
@@ -85,7 +85,7 @@ def test_the_first_step_is_known_before(n_copies):
     theta, gradient = np.tile(theta, n_copies), np.tile(gradient, n_copies)
     optimizer = FisherAdam(learning_rate=0.01, beta1=0.9, noise=0.04)
     moved, _ = optimizer.update(gradient, optimizer.init(theta), theta, lambda at: at)
-    nu = 0.04 * theta.size / (theta.size + 3000)
+    nu = 0.04 * theta.size / (theta.size + 10_000)
     length = 0.01 * 0.1 * 0.1**2 / (0.1**2 + nu)
     expected = theta - length * scale_of(theta) * np.sign(gradient)
     # eps shortens the step along the gradient of 1e-3 by 1e-5 of it.
@@ -147,14 +147,14 @@ def test_evidence_on_a_rarely_observed_coordinate_adds_up():
 def test_along_a_constant_gradient_steps_grow_to_the_learning_rate_in_the_metric():
     theta = np.array([[0.6, 0.04, 0.96, 0.01]])
     optimizer = FisherAdam(learning_rate=1e-5, noise=100.0)
-    nu = 100.0 * 4 / 3004
+    nu = 100.0 * 4 / 10_004
     state = optimizer.init(theta)
     lengths = []
     for n in range(1, 301):
         moved, state = optimizer.update(
             np.array([[3.0, -1e-2, 7.0, -1.0]]), state, theta, lambda at: at
         )
-        known = 1.0 - 0.97**n
+        known = 1.0 - 0.9**n
         lengths.append(np.abs(moved - theta) / (1e-5 * scale_of(theta)))
         np.testing.assert_allclose(lengths[-1], known**3 / (known**2 + nu), rtol=1e-4)
         theta = moved
@@ -173,12 +173,12 @@ def largest_ratio(n, beta1, beta2):
     return np.sqrt(np.sum(of_first**2 / of_second))
 
 
-RATIOS = np.array([largest_ratio(n, 0.97, 0.999) for n in range(9)])
+RATIOS = np.array([largest_ratio(n, 0.9, 0.999) for n in range(9)])
 
 
 def test_the_largest_ratio_grows_with_the_observations():
     assert RATIOS[0] == 0.0
-    assert RATIOS[1] == pytest.approx(0.03)
+    assert RATIOS[1] == pytest.approx(0.1)
     assert (np.diff(RATIOS) > 0.0).all()
 
 
@@ -214,7 +214,7 @@ def test_the_bound_on_a_step_is_reached():
     optimizer = FisherAdam(learning_rate=1e-3, noise=0.0)
     state = optimizer.init(theta)
     for n in range(1, 9):
-        gradient = np.array([[-((0.97 / 0.999) ** -n)]])
+        gradient = np.array([[-((0.9 / 0.999) ** -n)]])
         moved, state = optimizer.update(gradient, state, theta, lambda at: at)
         np.testing.assert_allclose(moved - theta, 1e-3 * RATIOS[n], rtol=1e-6)
         theta = moved
@@ -277,14 +277,14 @@ def test_noise_is_left_alone_among_thousands_of_features():
     """Gradients of no mean move theta a fraction as far, those of one sign nearly as far."""
     for n_features in (20, 6000):
         as_far, noise_as_far = ways(0.0, n_features)
-        far, noise_far = ways(0.1, n_features)
-        assert 0.9 * as_far < far < as_far
+        far, noise_far = ways(0.5, n_features)
+        assert 0.8 * as_far < far < as_far
         if n_features == 20:
             # A few features that follow noise do no harm.
             assert 0.9 * noise_as_far < noise_far < noise_as_far
         else:
             assert noise_far < 0.4 * noise_as_far
-            assert noise_far < 0.05 * far
+            assert noise_far < 0.1 * far
 
 
 def test_a_step_costs_the_effective_sample_size_that_the_docstring_says():
@@ -357,11 +357,11 @@ def test_a_restart_forgets_the_chosen_tasks_alone():
 
 def test_defaults():
     assert FisherAdam().get_params() == {
-        "learning_rate": 1e-3,
-        "beta1": 0.97,
+        "learning_rate": 1.2e-3,
+        "beta1": 0.9,
         "beta2": 0.999,
         "eps": 1e-8,
-        "noise": 0.1,
+        "noise": 0.5,
     }
     assert OPTIMIZERS["fisher_adam"] is FisherAdam
 
@@ -379,3 +379,14 @@ def test_the_parameters_are_checked(params):
     (name,) = params
     with pytest.raises(ValueError, match=f"FisherAdam needs a finite .*{name}"):
         FisherAdam(**params).check()
+
+
+def test_rounding_errors_are_no_observations():
+    """A feature that all masks hold has a gradient of 0, up to rounding; both are left alone."""
+    optimizer = FisherAdam(learning_rate=1e-2)
+    theta = np.array([[0.5, 0.5]])
+    _, state = optimizer.update(np.array([[1.0, 1.0]]), optimizer.init(theta), theta, lambda at: at)
+    moved, after = optimizer.update(np.array([[0.0, 1e-17]]), state, theta, lambda at: at)
+    np.testing.assert_array_equal(moved, theta)
+    for new, old in zip(after, state, strict=True):
+        np.testing.assert_array_equal(new, old)

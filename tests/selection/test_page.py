@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import numpy as np
-
 PAGE = Path(__file__).parents[2] / "docs" / "selection.md"
 
 
@@ -15,6 +13,9 @@ def test_code_of_the_page_runs():
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
         exec(compile(block, PAGE.name, "exec"), namespace)
     relevant = namespace["relevant"]
-    np.testing.assert_array_equal(namespace["selector"].get_support(indices=True), relevant)
-    assert namespace["X_selected"].shape == (300, 5)
+    # As the page says: the relevant features, and perhaps a false one.
+    selected = set(namespace["selector"].get_support(indices=True))
+    assert selected >= set(relevant)
+    assert len(selected) <= len(relevant) + 1
+    assert namespace["X_selected"].shape == (300, len(selected))
     assert 0.5 < namespace["result"].agreement.value <= 1.0

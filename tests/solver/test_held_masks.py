@@ -81,7 +81,7 @@ def test_empty_masks(family):
 
 
 @pytest.mark.parametrize("family", [Bernoulli(30), Chain(30)], ids=["independent", "chain"])
-@pytest.mark.parametrize("baseline", ["regression", "weighted"])
+@pytest.mark.parametrize("baseline", ["optimal", "weighted"])
 def test_gradient_of_a_round_is_that_over_all_parameters(family, baseline):
     """0 where no mask holds a parameter; for the others nothing is left out."""
     problem = make_problem(noisy, n_features=30, distribution=family)

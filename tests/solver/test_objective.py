@@ -129,7 +129,7 @@ def test_an_epoch_descends_the_exact_gradient(kind, n_tasks, objective_name, pen
 
 
 @pytest.mark.parametrize("self_normalize", [True, False])
-@pytest.mark.parametrize("baseline", ["regression", "optimal", "weighted", "paper", "none"])
+@pytest.mark.parametrize("baseline", ["optimal", "weighted", "paper", "none"])
 def test_baselines_and_normalisations_agree_where_nothing_is_random(
     baseline, self_normalize
 ) -> None:
@@ -143,7 +143,6 @@ def test_baselines_and_normalisations_agree_where_nothing_is_random(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"baseline": "regression"},
         {"baseline": "optimal"},
         {"baseline": "paper"},
         {"baseline": "none"},

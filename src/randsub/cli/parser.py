@@ -94,7 +94,7 @@ def fit(options: Options) -> None:
         "--repeats N|auto",
         "number of times that alpha is optimised, with different validation rows; alpha is the "
         "mean (default: auto, which for at most 1000 rows is 5 if there are at least as many "
-        "features, and 10 if there are ten times as many)",
+        "features, and 20 if there are ten times as many)",
         repeats,
     )
     held_out = method.exclusive()

@@ -42,7 +42,7 @@ from randsub.solver.rounds import thin
 
 # n_repeats="auto" repeats where validation is noise: at least as many features as samples, and
 # few samples; and more often where there are many times as many features.
-AUTO_REPEATS, AUTO_REPEATS_WIDE = 5, 10
+AUTO_REPEATS, AUTO_REPEATS_WIDE = 5, 20
 WIDE = 10
 MOST_SAMPLES = 1000
 

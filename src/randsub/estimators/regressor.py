@@ -72,7 +72,7 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         ``validation_fraction=None``, repeats differ only in their batches and random draws.
         Training takes ``n_repeats`` times as many base models; the final ensemble has
         ``n_estimators`` members in any case, an equal share of them for each repeat. "auto" is 5 if
-        there are at least as many features (or groups) as samples, and 10 if there are at least ten
+        there are at least as many features (or groups) as samples, and 20 if there are at least ten
         times as many, for at most 1,000 samples and without validation data; otherwise 1.
     validation_fraction : float, default=0.2
         Share of the samples set aside to choose the best alpha; the final ensemble is trained on

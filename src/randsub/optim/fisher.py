@@ -12,8 +12,14 @@ from randsub.optim.base import Optimizer, Projection
 # theta (1 - theta) from which on steps have their full length: that of theta = 0.05, where masks of
 # problems of moderate width start.
 FULL = 0.05 * 0.95
+# Steps of rare features shrink with this power of theta (1 - theta). With 1/2, all of them wear out
+# the weights alike, and with more features there are more of them; with 1, rare features hardly
+# ever rise.
+POWER = 0.6
+# A squared gradient that is smaller, relative to its second moment, is a rounding error.
+ROUNDING = 1e-24
 # Number of features at which the noise of a coordinate counts half.
-HALF_NOISE = 3000
+HALF_NOISE = 10_000
 
 
 class FisherAdamState(NamedTuple):
@@ -36,7 +42,7 @@ class FisherAdam(Optimizer):
 
     * a step is measured in the metric of the weights, the Fisher information
       :math:`1 / (\theta_j (1 - \theta_j))`;
-    * a coordinate moves, and its moments change, only in steps in which some mask holds it: the
+    * a coordinate moves, and its moments change, only in steps in which some masks hold it: the
       memory counts observations, so that evidence on features that are rarely drawn adds up;
     * it moves in proportion to what is known about its direction.
 
@@ -48,8 +54,8 @@ class FisherAdam(Optimizer):
         v_j \leftarrow \beta_2 v_j + (1 - \beta_2) g_j^2, \qquad
         u_j = \frac{m_j}{\sqrt{v_j / (1 - \beta_2^{n_j})} + \epsilon}, \\
         \theta_j &\leftarrow \theta_j - \eta\,
-        \min\Bigl(1, \sqrt{\theta_j (1 - \theta_j) / 0.0475}\Bigr)\,
-        u_j\, \frac{u_j^2}{u_j^2 + \nu}, \qquad \nu = \nu_0 \frac{M}{M + 3000},
+        \min\Bigl(1, \frac{\theta_j (1 - \theta_j)}{0.0475}\Bigr)^{0.6}\,
+        u_j\, \frac{u_j^2}{u_j^2 + \nu}, \qquad \nu = \nu_0 \frac{M}{M + 10000},
 
     where :math:`n_j` counts the observed steps. The first moment starts at 0 and is not corrected
     for it, so that few observations give a small :math:`u_j`. The last factor is Wiener's:
@@ -59,23 +65,23 @@ class FisherAdam(Optimizer):
 
     Parameters
     ----------
-    learning_rate : float, default=1e-3
+    learning_rate : float, default=1.2e-3
         Step size :math:`\eta`.
-    beta1, beta2 : float, default=0.97 and 0.999
+    beta1, beta2 : float, default=0.9 and 0.999
         Decay rates of the first and the second moment.
     eps : float, default=1e-8
         Keeps the step finite where the gradient has always been 0.
-    noise : float, default=0.1
+    noise : float, default=0.5
         :math:`\nu_0`; with 0, noise moves as far as signal.
     """
 
     def __init__(
         self,
-        learning_rate: float = 1e-3,
-        beta1: float = 0.97,
+        learning_rate: float = 1.2e-3,
+        beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
-        noise: float = 0.1,
+        noise: float = 0.5,
     ) -> None:
         self.learning_rate = learning_rate
         self.beta1 = beta1
@@ -123,8 +129,8 @@ def _step(  # type: ignore[no-untyped-def]
     for task in range(theta.shape[0]):
         for j in range(theta.shape[1]):
             g = gradient[task, j]
-            if g == 0.0:
-                # Held by no mask.
+            if g * g <= ROUNDING * second[task, j]:
+                # Held by no mask, or by all of them.
                 continue
             a = theta[task, j]
             if towards[task, j] == a:
@@ -139,4 +145,4 @@ def _step(  # type: ignore[no-untyped-def]
             if squared > 0.0:
                 variance = max(a * (1.0 - a), 0.0)
                 u *= squared / (squared + noise)
-                theta[task, j] = a - rate * u * min(1.0, np.sqrt(variance / FULL))
+                theta[task, j] = a - rate * u * min(1.0, variance / FULL) ** POWER

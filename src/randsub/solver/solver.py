@@ -65,7 +65,7 @@ class Solver(BaseEstimator):
 
     Parameters
     ----------
-    learning_rate : float, default=1e-3
+    learning_rate : float, default=1.2e-3
         Step size :math:`\eta`.
     max_iter : int, default=900
         Number of epochs. An epoch is one step per batch. The ``max_iter`` of an estimator takes
@@ -73,7 +73,7 @@ class Solver(BaseEstimator):
     n_batches : int, default=5
         Number of folds of the training samples. Each fold is held out in turn: base models are
         trained on the others, and L is the loss on it. At most one fold per sample.
-    ess_threshold : float, default=0.4
+    ess_threshold : float, default=0.35
         Base models are retrained once the effective sample size of some batch,
         :math:`(\sum_t w_t)^2 / \sum_t w_t^2`, falls below ``ess_threshold * T``.
     refresh : {"fresh", "window", "coupled"} or Window, default="fresh"
@@ -88,14 +88,10 @@ class Solver(BaseEstimator):
     revival_level : "auto" or float, default="auto"
         Probability to which dropped features are raised. "auto" is 0.02, and with M > 300 features
         0.02 (300 / M) ** 2: in wide data revivals add next to nothing to the subsets.
-    baseline : {"regression", "optimal", "weighted", "paper", "none"}, default="regression"
+    baseline : {"optimal", "weighted", "paper", "none"}, default="weighted"
         Variance reduction of the gradient: :math:`b_j = \sum_t v_t s_{tj}^2 c_t / \sum_t v_t
         s_{tj}^2` with :math:`v_t = w_t^2` ("optimal": least variance of the weighted sum),
-        :math:`w_t` ("weighted") or 1 ("paper"); or :math:`b_j = 0` ("none"). "regression" is
-        "weighted" after the part of the costs that other features explain has been removed: the
-        features that vary most are regressors, :math:`z_{tk} - \alpha_k`, in a ridge regression of
-        :math:`c_t`. They have mean 0 and are independent of :math:`s_{tj}`, so that this leaves the
-        expected gradient as it is, and takes the noise of the strong features out of it.
+        :math:`w_t` ("weighted") or 1 ("paper"); or :math:`b_j = 0` ("none").
     self_normalize : bool, default=True
         Whether W is the sum of the weights or T. The sum reproduces constants exactly; T, as in
         the paper, is unbiased but not equivariant to shifts of y.
@@ -139,7 +135,7 @@ class Solver(BaseEstimator):
         "refresh": [StrOptions({"fresh", "window", "coupled"}), Window],
         "n_revivals": [Interval(Integral, 0, None, closed="left")],
         "revival_level": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
-        "baseline": [StrOptions({"regression", "optimal", "weighted", "paper", "none"})],
+        "baseline": [StrOptions({"optimal", "weighted", "paper", "none"})],
         "self_normalize": ["boolean"],
         "optimizer": [StrOptions({"auto", *OPTIMIZERS}), Optimizer],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
@@ -149,14 +145,14 @@ class Solver(BaseEstimator):
     def __init__(
         self,
         *,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 1.2e-3,
         max_iter: int = 900,
         n_batches: int = 5,
-        ess_threshold: float = 0.4,
+        ess_threshold: float = 0.35,
         refresh: Literal["fresh", "window", "coupled"] | Window = "fresh",
         n_revivals: int = 2,
         revival_level: float | Literal["auto"] = "auto",
-        baseline: Baseline = "regression",
+        baseline: Baseline = "weighted",
         self_normalize: bool = True,
         optimizer: str | Optimizer = "auto",
         n_iter_no_change: int | None = 150,
@@ -183,7 +179,7 @@ class Solver(BaseEstimator):
         -------
         solver : Solver
         """
-        return cls(learning_rate=4e-3, max_iter=200)
+        return cls(learning_rate=5e-3, max_iter=200)
 
     @classmethod
     def for_networks(cls) -> Self:
