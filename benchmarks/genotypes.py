@@ -152,9 +152,7 @@ def fit(args: argparse.Namespace) -> None:
     problem = np.load(folder / "problem.npz")
     estimator = PRSClassifier if args.binary else PRSRegressor
     model = estimator(base_models()[args.base, args.binary], n_jobs=args.jobs)
-    model.set_params(random_state=args.seed, max_iter=args.epochs)
-    if "n_repeats" in model.get_params():
-        model.set_params(n_repeats=args.repeats)
+    model.set_params(random_state=args.seed, max_iter=args.epochs, n_repeats=args.repeats)
     is_read, before = count_columns(X), peak_megabytes()
     begin = time.perf_counter()
     model.fit(X, problem["y"])

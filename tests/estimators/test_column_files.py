@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import Lasso, Ridge
@@ -174,6 +174,7 @@ def test_only_columns_that_are_drawn_are_read(base, scaled, tmp_path):
     assert done.returncode < 0
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.lists(st.integers(0, M - 1), max_size=20), min_size=1, max_size=5), st.data())
 def test_columns_have_the_same_scale_in_any_order(tmp_path_factory, asked, data):
     dtype = data.draw(st.sampled_from(["int8", "float32", "float64"]))

@@ -164,8 +164,9 @@ def test_recipes_are_what_they_say() -> None:
     default = Solver().get_params()
     quick = {"learning_rate": 5e-3, "max_iter": 200}
     assert Solver.quick().get_params() == {**default, **quick}
-    # No less far, in fewer epochs.
-    assert quick["learning_rate"] * quick["max_iter"] >= default["learning_rate"] * 800
+    # About as far, in fewer epochs.
+    far = default["learning_rate"] * default["max_iter"]
+    assert quick["learning_rate"] * quick["max_iter"] >= 0.9 * far
     network = {
         "learning_rate": 1e-3,
         "max_iter": 600,

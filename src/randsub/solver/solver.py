@@ -195,7 +195,6 @@ class Solver(BaseEstimator):
             ess_threshold=0.5,
             n_revivals=2,
             revival_level=REVIVAL_LEVEL,
-            baseline="weighted",
             optimizer="adam",
             n_iter_no_change=None,
         )
@@ -214,7 +213,6 @@ class Solver(BaseEstimator):
             n_batches=10,
             ess_threshold=0.9,
             n_revivals=0,
-            baseline="weighted",
             self_normalize=False,
             optimizer="adam",
             n_iter_no_change=None,
