@@ -1,7 +1,7 @@
 """benchmarks/width.py and its page, on small problems and made-up results."""
 
 import argparse
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -86,9 +86,9 @@ def study(width, tmp_path):
         results = width.stored(tmp_path / "width.csv")
         for method, quality in QUALITY.items():
             for problem in width.PROBLEMS:
-                for features in (*width.WIDTHS, 5_000, 20_000, 50_000):
+                for features, seed in product((*width.WIDTHS, 5_000, 20_000, 50_000), range(3)):
                     cell = {"method": method, "problem": problem, "features": features}
-                    cell |= {"seed": 0, "fit": 0}
+                    cell |= {"seed": seed, "fit": 0}
                     row = {
                         "models": 50_000,
                         "feature_models": round(1e5 * features**0.4),
@@ -125,6 +125,39 @@ CHANGES = {
     "feature_models": ("exponent of at most 0.5", {"feature_models": 1e9}),
     "megabytes": ("peak memory", {"megabytes": 601}),
 }
+
+
+def test_two_seeds_leave_all_bounds_open(page, study):
+    found = verdicts(page, study(lambda cell, row: row if cell["seed"] < 2 else None))
+    assert set(found.values()) == {"open"}
+
+
+def test_methods_are_compared_on_the_seeds_that_both_have(page, study):
+    """A seed of a method alone, however good, does not count."""
+
+    def change(cell, row):
+        if cell["method"] == "l1" and cell["seed"] == 2:
+            return None
+        return {**row, "aupr": 0.1} if cell["seed"] == 2 else row
+
+    frame = page.read(study(change))
+    ours, theirs, n = page.versus(frame, "l1", "aupr", 5_000, "linear")
+    assert (ours, theirs, n) == (pytest.approx(0.7), pytest.approx(0.45), 2)
+
+
+def test_a_missing_width_leaves_its_bounds_open(page, study):
+    found = verdicts(page, study(lambda cell, row: None if cell["features"] == 50_000 else row))
+    left = [text for text, word in found.items() if word == "open"]
+    for words in ("models at every width", "50,000 features within", "peak memory"):
+        assert any(words in text for text in left)
+
+
+@pytest.mark.parametrize(("seconds", "word"), [(2.9, "kept"), (3.1, "missed")])
+def test_seconds_are_means_over_seeds(page, study, seconds, word):
+    def change(cell, row):
+        return {**row, "seconds": 3 * seconds if cell["seed"] == 1 else 0.0}
+
+    assert verdicts(page, study(change))["5,000 features within 3 s"] == word
 
 
 @pytest.mark.parametrize("measure", CHANGES)
