@@ -16,6 +16,11 @@ How well fits that differ in their seed alone agree, on simulated data and on fi
         --features 5000 --fits 4
     python benchmarks/width.py --methods one_run default --problems Prostate_GE colon \
         --data FOLDER --seeds 1 --fits 8
+
+The defaults before this study, by the code that they belong to:
+
+    git worktree add ../former 8360da9
+    PYTHONPATH=../former/src python benchmarks/width.py --methods former --features 5000
 """
 
 import argparse
@@ -47,6 +52,7 @@ PROBLEMS = {
     "friedman": (make_friedman, 5),
     "hypercube": (make_hypercube, 5),
 }
+FORMER = "8360da9"
 N_TRAIN, N_TEST, N_BEST = 200, 1_000, 20
 KEYS = {"method": str, "problem": str, "features": int, "seed": int, "fit": int}
 MEASURES = ("models", "feature_models", "seconds", "megabytes", "score", "aupr", "best")
@@ -78,24 +84,11 @@ def one_run(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, **params: Any) -
     return _prs(X, y, seed, jobs, n_repeats=1, **params)
 
 
-def former(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, **params: Any) -> tuple[Any, Any]:
-    """The defaults before this study: steps of the same length for all features."""
-    n_features = X.shape[1]
-    solver = Solver(
-        learning_rate=5e-4,
-        max_iter=2400,
-        n_batches=5,
-        ess_threshold=0.5,
-        refresh="fresh",
-        n_revivals=2,
-        revival_level=min(0.02, 200 / n_features),
-        baseline="weighted",
-        self_normalize=True,
-        optimizer="adam",
-        n_iter_no_change=None,
-    )
-    fixed = {"solver": solver, "alpha_init": min(0.05, 200 / n_features)}
-    return one_run(X, y, seed, jobs, **fixed, **params)
+def former(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, Any]:
+    """The defaults before this study, by the code of that time: see the note above."""
+    if hasattr(Solver(), "n_iter_no_change"):
+        raise SystemExit(f"former: set PYTHONPATH to the folder src of a checkout of {FORMER}.")
+    return _prs(X, y, seed, jobs)
 
 
 def forest(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, Any]:
@@ -202,8 +195,10 @@ def best_features(ranking: np.ndarray) -> np.ndarray:
 
 
 def _counted(count: Count, model: Any) -> dict[str, int]:
-    # Models that were trained elsewhere than in this process would be missing.
     if count.models != model.n_models_trained_:
+        if count.models < model.n_models_trained_ and model.n_repeats_ > 1:
+            # Repeats were trained by other processes, where nobody counts features.
+            return {"models": model.n_models_trained_}
         raise RuntimeError(f"{count.models} models seen, {model.n_models_trained_} trained.")
     return {"models": count.models, "feature_models": count.feature_models}
 

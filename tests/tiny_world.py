@@ -239,7 +239,7 @@ def make_settings(**changes: Any) -> Settings:
         numbers["refresh"] = Window(numbers.pop("n_generations", 10))
     numbers.pop("n_generations", None)
     fit: dict[str, Any] = {"n_masks": 20, "objective": "ensemble"}
-    of_fit = (*fit, "max_samples", "n_iter_no_change")
+    of_fit = (*fit, "max_samples", "n_iter_no_change", "chooses_on_all")
     fit |= {name: numbers.pop(name) for name in of_fit if name in numbers}
     return Solver(**numbers).settings(n_train=10**6, n_parameters=1, **fit)
 

@@ -23,6 +23,8 @@ from randsub._typing import BoolArray, FloatArray, IntArray, Table
 WHOLE = 2**24
 # Larger ones in portions of this size: 8 MiB in double precision.
 PORTION = 2**20
+# Up to this many rows, whole columns may be copied before their rows are chosen.
+SHORT = 2**12
 
 
 class Scaler(Protocol):
@@ -225,6 +227,9 @@ def by_column(X: Table) -> Table:
 def _cells(X: Any, rows: IntArray, columns: IntArray) -> Any:
     """Some rows of some columns of an array, read in the order in which they lie in memory."""
     if _is_column_major(X):
+        if len(X) <= SHORT and 4 * len(rows) >= len(X):
+            # Faster than with both indices at once, unless most of what is copied is left out.
+            return np.asarray(X).T.take(columns, axis=0).take(rows, axis=1).T
         return X.T[columns[:, np.newaxis], rows].T
     return X[rows[:, np.newaxis], columns]
 

@@ -1,24 +1,18 @@
 """benchmarks/genotypes.py on a small problem: what it simulates, what it counts, what it says."""
 
-import importlib.util
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from randsub import _tables
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "genotypes.py"
 N, M = 200, 3000
 
 
 @pytest.fixture(scope="module")
-def genotypes():
-    spec = importlib.util.spec_from_file_location("genotypes", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def genotypes(script):
+    return script("genotypes")
 
 
 @pytest.fixture(scope="module")

@@ -31,14 +31,25 @@ def test_a_cell_is_measured(width, tmp_path, method, problem):
     assert set(row) < {*width.MEASURES}
 
 
-@pytest.mark.parametrize("method", ["one_run", "former"])
-def test_models_and_features_of_prs(width, tmp_path, monkeypatch, method):
+def test_the_former_defaults_belong_to_the_former_code(width):
+    with pytest.raises(SystemExit, match="PYTHONPATH to the folder src of a checkout of 8360da9"):
+        width.former(np.eye(4), np.array([0, 1, 0, 1]), 0, 1)
+
+
+def test_models_of_other_processes_are_known_but_not_their_features(width):
+    model = argparse.Namespace(n_models_trained_=50, n_repeats_=3)
+    assert width._counted(width.Count(), model) == {"models": 50}
+    with pytest.raises(RuntimeError, match="0 models seen, 50 trained"):
+        width._counted(width.Count(), argparse.Namespace(n_models_trained_=50, n_repeats_=1))
+
+
+def test_models_and_features_of_prs(width, tmp_path, monkeypatch):
     width.write_data(tmp_path, "hypercube", 30, seed=0, home=None)
     # The whole fit would take seconds.
     fit = width._prs
     short = {"n_estimators": 10, "max_iter": 3}
     monkeypatch.setattr(width, "_prs", lambda *data, **params: fit(*data, **{**params, **short}))
-    cell = {"method": method, "problem": "hypercube", "features": 30, "seed": 0, "fit": 1}
+    cell = {"method": "one_run", "problem": "hypercube", "features": 30, "seed": 0, "fit": 1}
     row = width.measure(cell, tmp_path, jobs=1)
     assert row["models"] >= 5 * 10
     assert row["models"] < row["feature_models"] < row["models"] * 30

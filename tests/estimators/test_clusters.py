@@ -81,11 +81,20 @@ def test_a_fit_is_the_same_on_dask(base, dask) -> None:
     assert_same_fit(PRSRegressor(base, **flat(**SETTINGS)).fit(X, y), expected)
 
 
-def test_repeats_are_the_same_on_dask(dask) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+def test_repeats_are_the_same_on_dask(apart, dask, monkeypatch) -> None:
+    """Their base models are trained there, or they are trained there as a whole."""
+    seconds = 0.0 if apart else np.inf
+    monkeypatch.setattr("randsub.solver.apart.SECONDS_WORTH_SPREADING", seconds)
+    really, spread = Dispatcher.spread, []
+    monkeypatch.setattr(
+        Dispatcher, "spread", lambda self, *args: (spread.append(self), really(self, *args))
+    )
     expected = PRSRegressor(Ridge(), **flat(**SETTINGS, n_repeats=3, n_jobs=1)).fit(X, y)
     found = PRSRegressor(Ridge(), **flat(**SETTINGS, n_repeats=3)).fit(X, y)
     np.testing.assert_array_equal(found.alphas_, expected.alphas_)
     assert_same_fit(found, expected)
+    assert len(spread) == apart
 
 
 def test_baselines_are_the_same_on_dask(dask) -> None:

@@ -63,8 +63,7 @@ def assert_same_model(one, two):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_repeat_does_not_depend_on_the_number_of_repeats(name):
-    one, two, four = (fitted(name, n_repeats=n) for n in (1, 2, 4))
-    np.testing.assert_array_equal(one.alphas_, four.alphas_[:1])
+    two, four = (fitted(name, n_repeats=n) for n in (2, 4))
     np.testing.assert_array_equal(two.alphas_, four.alphas_[:2])
     # And each is an optimisation of its own.
     assert len(np.unique(four.alphas_, axis=0)) == 4
@@ -163,8 +162,31 @@ def test_repeats_have_the_units_of_their_own_training_rows():
 
 
 def test_with_validation_data_repeats_differ_in_their_draws_alone():
-    model = regressor(n_repeats=3).fit(X[:60], Y[:60], X_val=X[60:], y_val=Y[60:])
-    assert len(np.unique(model.alphas_, axis=0)) == 3
+    one, three = (
+        regressor(n_repeats=n).fit(X[:60], Y[:60], X_val=X[60:], y_val=Y[60:]) for n in (1, 3)
+    )
+    assert len(np.unique(three.alphas_, axis=0)) == 3
+    # Each chooses its epoch on that data, as a single one does.
+    np.testing.assert_array_equal(one.alphas_, three.alphas_[:1])
+
+
+@pytest.mark.parametrize("n_repeats", [1, 3])
+def test_repeats_choose_their_epoch_on_all_rows(n_repeats):
+    """A single run does so on its validation samples alone."""
+    seen = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, state):
+            seen.append((state.objectives, state.verdicts, state.theta))
+
+    model = regressor(n_repeats=n_repeats, max_iter=40, n_revivals=0, learning_rate=0.05)
+    model.set_callbacks(Watch()).fit(X, Y)
+    objectives, verdicts, thetas = map(np.array, zip(*seen, strict=True))
+    chosen = [(objectives + verdicts).argmin(axis=0), verdicts.argmin(axis=0)]
+    assert (chosen[0] != chosen[1]).any()
+    best = chosen[n_repeats == 1]
+    np.testing.assert_array_equal(model.alphas_, thetas[best, np.arange(n_repeats)])
+    assert model.validation_loss_ == verdicts[best, np.arange(n_repeats)].mean()
 
 
 # -- how many --------------------------------------------------------------------------------------
@@ -213,8 +235,9 @@ def test_auto_counts_samples_of_positive_weight_and_groups():
 
 @pytest.fixture
 def blocks_of_two(monkeypatch):
-    """A budget for the predictions of two repeats."""
-    monkeypatch.setattr(ensemble_run, "PREDICTION_BYTES", int(2.5 * 8 * 12 * (72 + 3 * 18)))
+    """A budget for two repeats: their predictions, and 32 arrays as long as theta."""
+    bytes_of_one = 8 * (12 * (72 + 3 * 18) + 32 * X.shape[1])
+    monkeypatch.setattr(ensemble_run, "REPEAT_BYTES", int(2.5 * bytes_of_one))
 
 
 @pytest.mark.parametrize("name", ["fresh", "penalty", "patience"])
@@ -271,8 +294,30 @@ def test_memory_does_not_grow_with_the_repeats_beyond_the_budget(monkeypatch):
     predictions = 8 * 100 * (480 + 5 * 120)
     two = peak(2)
     assert peak(12) > two + 8 * predictions
-    monkeypatch.setattr(ensemble_run, "PREDICTION_BYTES", 2 * predictions)
+    monkeypatch.setattr(ensemble_run, "REPEAT_BYTES", int(2.5 * predictions))
     assert peak(12) < two + predictions // 2
+
+
+def test_thousands_of_features_count_as_memory():
+    """Of a million features, few repeats are trained at the same time, however few the rows."""
+    begun = []
+
+    class Watch(Callback):
+        def on_prepare(self, settings):
+            begun.append(self.run.name)
+
+        def for_run(self, run):
+            self.run = run
+            return self
+
+    wide = np.random.default_rng(0).normal(size=(20, 200_000))
+    model = regressor(n_repeats=20, max_iter=1, n_estimators=2).set_callbacks(Watch())
+    model.fit(wide, np.arange(20.0))
+    assert begun == [
+        "PRSRegressor, repeats 1 to 9",
+        "PRSRegressor, repeats 10 to 18",
+        "PRSRegressor, repeats 19 to 20",
+    ]
 
 
 # -- callbacks and checkpoints ---------------------------------------------------------------------

@@ -20,6 +20,7 @@ from flat_parameters import flat
 from randsub import PRSRegressor, RandomSubspaceRegressor
 from randsub.exceptions import ModelFormatError, UnsafeLoadWarning, UnsavableModelError
 from randsub.io import DataFacts, ModelFolder
+from randsub.io.metadata import importances
 
 pytest.importorskip("skops")
 
@@ -69,6 +70,13 @@ def test_what_is_written_can_be_read(tmp_path):
     assert importances.is_monotonic_decreasing
     np.testing.assert_array_equal(importances[["a", "NA", "c"]], model().alpha_)
     assert names_in(tmp_path) == ["model"]
+
+
+def test_importances_name_the_groups_of_features():
+    grouped = PRSRegressor(Ridge(), feature_groups=[["a", "c"], ["NA"]], **flat(**SMALL)).fit(X, Y)
+    table = importances(grouped).set_index("feature")
+    assert table["group"]["a"] == table["group"]["c"] != table["group"]["NA"]
+    np.testing.assert_array_equal(table["importance"][["a", "NA", "c"]], grouped.alpha_)
 
 
 def test_a_model_without_names_history_or_importances(tmp_path):

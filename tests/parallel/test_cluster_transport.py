@@ -4,6 +4,7 @@ import pickle
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,16 @@ from sklearn.linear_model import Ridge
 
 from randsub.engines import GenericEngine, Learner
 from randsub.parallel import Data, cluster_transport
-from randsub.parallel.cluster_transport import Cargo, Hold, Piece, Rows, bundled, deliver, split
+from randsub.parallel.cluster_transport import (
+    Cargo,
+    Hold,
+    Piece,
+    Rows,
+    bundled,
+    deliver,
+    split,
+    unbundled,
+)
 
 ENGINE = GenericEngine(Learner(Ridge()))
 ONE = Piece(0, np.arange(2), np.ones((1, 2), dtype=bool), np.arange(1))
@@ -64,7 +74,8 @@ def work(draw) -> list[Piece]:
 def test_pieces_survive_the_way(pieces) -> None:
     cargo = cargo_of(np.zeros((2, 3)))
     rows = [Rows(np.zeros(2), np.arange(n), np.arange(3), np.arange(0)) for n in range(7)]
-    seen = deliver(lambda *args: args, cargo.name, cargo, bundled(rows, pieces))
+    work = partial(unbundled, lambda *args: args)
+    seen = deliver(work, cargo.name, cargo, bundled(rows, pieces))
     for (engine, data, these, columns, masks, seeds), piece in zip(seen, pieces, strict=True):
         assert repr(engine.learner) == repr(ENGINE.learner)
         np.testing.assert_array_equal(data.X, np.zeros((2, 3)), strict=True)
@@ -103,18 +114,18 @@ def test_a_bundle_is_small_whatever_the_data() -> None:
 def test_who_has_got_the_cargo_needs_its_name_only(monkeypatch) -> None:
     monkeypatch.setattr(cluster_transport, "_HOLD", Hold())
     cargo = cargo_of(np.zeros((3, 2)))
-    bundle = bundled(["rows"], [ONE])
 
-    def task(engine, data, rows, columns, masks, seeds):
-        return data
+    def work(engine, data, more):
+        return data, more
 
-    assert deliver(task, cargo.name, None, bundle) is None
-    [data] = deliver(task, cargo.name, cargo, bundle)
+    assert deliver(work, cargo.name, None, "more") is None
+    data, more = deliver(work, cargo.name, cargo, "more")
     np.testing.assert_array_equal(data.X, np.zeros((3, 2)))
-    assert deliver(task, cargo.name, None, bundle)[0] is data
+    assert more == "more"
+    assert deliver(work, cargo.name, None, "more")[0] is data
     # Sent again, it is not unpacked again.
-    assert deliver(task, cargo.name, cargo, bundle)[0] is data
-    assert deliver(task, "another", None, bundle) is None
+    assert deliver(work, cargo.name, cargo, "more")[0] is data
+    assert deliver(work, "another", None, "more") is None
 
 
 def test_a_model_that_cannot_be_sent_is_an_error_here() -> None:
@@ -132,9 +143,8 @@ def test_large_arrays_are_not_copied_to_be_sent() -> None:
 
 def test_models_share_out_no_work_on_a_worker() -> None:
     cargo = cargo_of(np.zeros((3, 2)))
-    bundle = bundled(["rows"], [ONE])
     with parallel_config(backend="threading", n_jobs=2):
-        assert deliver(lambda *args: effective_n_jobs(None), cargo.name, cargo, bundle) == [1]
+        assert deliver(lambda *args: effective_n_jobs(None), cargo.name, cargo, 0) == 1
 
 
 def test_the_cargo_that_was_used_last_is_kept() -> None:

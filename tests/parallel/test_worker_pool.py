@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -108,21 +110,18 @@ def test_calls_of_a_dead_process_are_made_again(tmp_path) -> None:
     omen = tmp_path / "omen"
     omen.touch()
     calls = [sklearns_delayed(answered_or_dead)(n, str(omen)) for n in range(6)]
-    seen: list[None] = []
+    seen: list[int] = []
     with pytest.warns(WorkerLostWarning, match="run again"):
-        found = WorkerPool(2, "processes").run_all(calls, lambda: seen.append(None))
-    assert found == [0, 1, 4, 9, 16, 25]
-    assert len(seen) == 6
+        found = WorkerPool(2, "processes").run_all(calls, seen.append)
+    assert found == seen == [0, 1, 4, 9, 16, 25]
     assert not omen.exists()
 
 
 def test_calls_of_one_worker_are_made_here_one_by_one(tmp_path) -> None:
     made: list[str] = []
     calls = [sklearns_delayed(made.append)(name) for name in "ab"]
-    assert WorkerPool(1, "processes").run_all(calls, lambda: made.append("answer")) == [
-        None,
-        None,
-    ]
+    pool = WorkerPool(1, "processes")
+    assert pool.run_all(calls, lambda answer: made.append("answer")) == [None, None]
     assert made == ["a", "answer", "b", "answer"]
 
 
@@ -152,7 +151,7 @@ def beside_a_call_of_two(other: Any) -> list[Any]:
 
     def call() -> None:
         calls = [sklearns_delayed(napped)(0.01 + n / 1000) for n in range(30)]
-        answers.extend(WorkerPool(2, "processes").run_all(calls, begun.set))
+        answers.extend(WorkerPool(2, "processes").run_all(calls, lambda answer: begun.set()))
 
     main = threading.Thread(target=call, daemon=True)
     main.start()
@@ -199,7 +198,7 @@ def test_processes_that_others_have_ended_are_replaced(kept) -> None:
         if kept:
             end_all()
         with pytest.warns(WorkerLostWarning, match="run again"):
-            found = workers.run(give_out, 8, on_answer=lambda: orders and orders.pop()())
+            found = workers.run(give_out, 8, on_answer=lambda answer: orders and orders.pop()())
     assert found == [0.1] * 8
 
 
@@ -464,3 +463,50 @@ def test_a_pool_on_dask_uses_the_client_and_the_options_of_the_configuration() -
         assert own.client is client
         assert own.submit_kwargs == {"priority": 3}
         assert WorkerPool(None, "processes").run_all([sklearns_delayed(abs)(-3)] * 3) == [3, 3, 3]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_worker_ends_with_the_process_that_has_started_it(tmp_path) -> None:
+    """Also while it waits for somebody to read a long answer."""
+    script = f"""
+import os, time
+from pathlib import Path
+from randsub.parallel.worker_pool import WorkerPool, work_for
+from sklearn.utils.parallel import delayed
+from functools import partial
+
+def long_answer(n):
+    (Path({str(tmp_path)!r}) / str(os.getpid())).touch()
+    time.sleep(2.0)
+    return bytes(10**6)
+
+calls = [delayed(work_for)(os.getpid(), partial(long_answer, n)) for n in range(4)]
+WorkerPool(2, "processes").run_all(calls, lambda answer: None)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+    finally:
+        parent.kill()
+        parent.wait()
+    pids = [int(path.name) for path in tmp_path.iterdir()]
+    wait_until(lambda: not any(is_running(pid) for pid in pids))
+
+
+def wait_until(is_true: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, other than as an entry that nobody has asked for."""
+    status = Path(f"/proc/{pid}/stat")
+    if Path("/proc/self").exists():
+        return status.exists() and status.read_text().split(") ")[1][0] != "Z"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

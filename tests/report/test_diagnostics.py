@@ -9,6 +9,7 @@ from randsub.report.diagnostics import notices
 from randsub.report.findings import Findings
 from randsub.report.labelled_rows import Rows
 from randsub.report.model_comparison import Comparison, Contender
+from randsub.selection import Stability
 from randsub.solver import Solver
 
 
@@ -166,3 +167,22 @@ def test_rivals(regressor):
     assert "0.800 against 0.900, a difference of −0.100" in found.explanation  # noqa: RUF001
     assert "Few new rows" in titles(regressor, None, against(better, n_test=10))
     assert "Few new rows" not in titles(regressor, None, against(better))
+
+
+@pytest.mark.parametrize("chosen", ["the same", "others", "none"])
+def test_repeats_that_choose_by_chance(regressor, chosen):
+    model = copy(regressor)
+    n_features = model.n_features_in_
+    rng = np.random.default_rng(0)
+    alphas = {
+        "the same": np.tile(np.arange(n_features) < 2, (8, 1)),
+        "others": np.array([rng.permutation(n_features) < 2 for _ in range(8)]),
+        "none": np.zeros((8, n_features)),
+    }[chosen]
+    model.n_repeats_, model.alphas_ = 8, alphas.astype(float)
+    model.alpha_ = model.alphas_.mean(axis=0)
+    found = notices(Findings(model, None, stability=Stability.from_repeats(model)))
+    doubts = [notice for notice in found if notice.title == "The repeats do not agree"]
+    assert [doubt.level for doubt in doubts] == ([] if chosen == "the same" else ["warning"])
+    said = {"none": "none of 8 repeats selects"}.get(chosen, "the agreement of 8 repeats is")
+    assert all(said in doubt.explanation for doubt in doubts)

@@ -462,14 +462,41 @@ def test_a_plateau_is_one_of_both_objectives_together(
         objectives=np.array([objective]),
         verdicts=np.array([verdict]),
         best_objectives=np.array([0.4]),
+        best_criteria=np.array([0.4]),
         mark_objectives=np.array([0.9]),
     )
-    news = state.improvement(7, tol=0.01)
+    news = state.improvement(7, make_settings(tol=0.01))
     assert ("best_epochs" in news) == is_best
     assert ("mark_epochs" in news) == is_marked
     if is_marked:
         assert news["mark_epochs"] == [7]
         np.testing.assert_allclose(news["mark_objectives"], [objective + verdict])
+
+
+@pytest.mark.parametrize(
+    ("objective", "verdict", "on_validation", "on_all"),
+    [(0.1, 0.5, False, True), (0.9, 0.3, True, False), (0.3, 0.3, True, True)],
+)
+def test_the_best_epoch_is_chosen_on_validation_or_on_all_rows(
+    objective, verdict, on_validation, on_all
+) -> None:
+    first = replace(
+        begin(make_problem(), make_settings()),
+        objectives=np.array([0.4]),
+        verdicts=np.array([0.4]),
+    )
+    for chooses_on_all, is_better in ((False, on_validation), (True, on_all)):
+        settings = make_settings(chooses_on_all=chooses_on_all)
+        state = replace(first, **first.improvement(1, settings))
+        state = replace(
+            state, objectives=np.array([objective]), verdicts=np.array([verdict]), theta=0.3
+        )
+        news = state.improvement(2, settings)
+        assert ("best_theta" in news) == is_better
+        if is_better:
+            assert news["best_epochs"] == [2]
+            # What users see is the validation objective, whatever was chosen by.
+            assert news["best_objectives"] == [verdict]
 
 
 # -- no feature left -----------------------------------------------------------------------------

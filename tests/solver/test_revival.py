@@ -61,6 +61,7 @@ def before_revival(problem: Problem, settings: Settings) -> TrainingState:
         theta=np.array([[0.9, 0.9, 0.9, 0.9], [0.8, 0.8, 0.8, 0.8]]),
         best_theta=np.array([[0.3, 0.0, 0.019, 0.02], [0.001, 0.6, 0.021, 1.0]]),
         best_objectives=np.full(2, -1.0),
+        best_criteria=np.full(2, -1.0),
         best_epochs=np.full(2, 2),
     )
 

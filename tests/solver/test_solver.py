@@ -52,7 +52,7 @@ def test_settings_have_no_defaults() -> None:
 
 
 def test_the_solver_has_all_that_a_fit_does_not_decide() -> None:
-    of_fit = {"n_masks", "objective", "max_samples"}
+    of_fit = {"n_masks", "objective", "max_samples", "chooses_on_all"}
     of_problem = {"learning_rate", "optimizer"}
     names = {field.name for field in dataclasses.fields(Settings)}
     assert names - of_fit - {"n_generations"} == signature(Solver).keys() - of_problem
@@ -225,8 +225,10 @@ def test_settings_are_those_of_the_solver_and_the_fit() -> None:
         "max_iter": 9,
         "n_iter_no_change": 2,
         "tol": 0.1,
+        "chooses_on_all": False,
     }
     assert resolved(solver, max_iter=3).max_iter == 3
+    assert resolved(solver, chooses_on_all=True).chooses_on_all
 
 
 @pytest.mark.parametrize(("n_train", "n_batches"), [(2, 2), (3, 3), (7, 7), (8, 7)])

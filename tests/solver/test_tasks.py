@@ -92,14 +92,15 @@ def test_independent_tasks_train_and_end_as_if_they_were_alone(name):
     ("reasons", "expected"),
     [
         (["all epochs done", "no improvement in 3 epochs"], "all epochs done"),
-        (["no feature is left", "all epochs done"], "no feature is left"),
+        (["no feature is left", "no improvement in 3 epochs"], "no improvement in 3 epochs"),
+        (["no feature is left", "no feature is left"], "no feature is left"),
         # These stop all blocks.
         (["all epochs done", "TimeLimit: 2 seconds are over"], "TimeLimit: 2 seconds are over"),
         (["all epochs done", "interrupted"], "interrupted"),
         (["all epochs done", None], None),
     ],
 )
-def test_the_reason_to_stop_is_that_of_the_block_that_ran_longest(reasons, expected):
+def test_the_reason_to_stop_is_that_of_blocks_in_lockstep(reasons, expected):
     settings = make_settings(max_iter=2)
     problem = make_problem()
     short = train(problem, replace(settings, max_iter=1), begin(problem, settings)).result()

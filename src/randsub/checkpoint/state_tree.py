@@ -101,6 +101,7 @@ def _thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> Tr
         "theta": (result.best_theta.shape, "f"),
         "due": (of_tasks, "i"),
         "barred": (result.best_theta.shape, "b"),
+        "best_criteria": (of_verdicts, "f"),
         "objectives": (of_verdicts, "f"),
         "verdicts": (of_verdicts, "f"),
         "ess": (of_tasks, "f"),

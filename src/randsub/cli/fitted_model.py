@@ -21,6 +21,7 @@ from randsub.cli.tables.column_checks import (
 from randsub.cli.tables.file_formats import listed
 from randsub.io import ModelFolder
 from randsub.io.folder import check_path
+from randsub.io.metadata import importances
 
 
 class FittedModel:
@@ -92,20 +93,13 @@ def feature_names(model: Any) -> list[str]:
     return [f"x{j}" for j in range(model.n_features_in_)] if named is None else [*map(str, named)]
 
 
-def importances(model: Any) -> pd.DataFrame:
-    """Columns ``rank``, ``feature``, ``importance``; largest first.
+def ranked(model: Any) -> pd.DataFrame:
+    """Columns ``rank``, ``feature``, ``importance``, and those that the model has besides.
 
-    With several repeats also ``std``, and with groups ``group``.
+    See :func:`randsub.io.metadata.importances`.
     """
-    frame = pd.DataFrame(
-        {"feature": feature_names(model), "importance": model.feature_importances_}
-    )
-    if getattr(model, "n_repeats_", 1) > 1:
-        frame["std"] = model.alpha_std_
-    if hasattr(model, "feature_groups_"):
-        frame["group"] = model.feature_groups_
-    # A stable sort keeps ties in the order of the table.
-    frame = frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+    frame = importances(model)
+    assert frame is not None
     frame.insert(0, "rank", range(1, len(frame) + 1))
     return frame
 

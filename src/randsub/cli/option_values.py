@@ -64,7 +64,12 @@ def coupling(text: str) -> Any:
 
 def repeats(text: str) -> Any:
     """A number of repeats, or ``auto``."""
-    return text if text == "auto" else number_from(int, 1)(text)
+    if text == "auto":
+        return text
+    try:
+        return number_from(int, 1)(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, nor 'auto'") from None
 
 
 class PenaltyOption(NamedTuple):

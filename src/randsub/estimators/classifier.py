@@ -91,7 +91,8 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Backend that trains the base models. "auto" is the fastest one that reproduces the base
         model exactly. A subclass of :class:`randsub.engines.Engine` is a custom backend.
     n_jobs : int, default=None
-        Number of workers. The result is the same for any number and any joblib backend.
+        Number of workers, for base models or for whole repeats. The result is the same for any
+        number and any joblib backend.
     task_timeout : float or None, default=None
         Seconds that training one base model may take before the fit ends with an error that names
         its features. The clock runs from the moment a worker should begin. With a limit, base
@@ -110,7 +111,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     alphas_ : ndarray of shape (n_repeats, n_features)
         Alpha of each repeat.
     n_repeats_ : int
-        Number of repeats; fewer than asked for if training was interrupted before all had begun.
+        Number of repeats; fewer than asked for if training was interrupted.
     feature_importances_ : ndarray of shape (n_features,)
         The same as ``alpha_``.
     expected_size_ : float
@@ -140,8 +141,9 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     n_iter_ : int
         Number of epochs; of the longest repeat, if there are several.
     best_iter_ : int
-        Epoch with the lowest validation objective, whose alpha is kept. Every repeat has its own;
-        this is the latest of them.
+        Epoch with the lowest validation objective, whose alpha is kept. Of several repeats, each
+        has its own, and this is the latest; where they have their own validation samples, it is the
+        one with the lowest sum of their objectives on the held-out batches and on validation.
     validation_loss_ : float
         Loss on validation at that epoch, without the penalty; the mean over repeats.
     stop_reason_ : str

@@ -232,6 +232,9 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
         max_samples=limit,
         max_iter=model.max_iter,
         n_iter_no_change=model.n_iter_no_change,
+        # The few validation samples of a repeat would choose its epoch by luck. What the other rows
+        # are too kind about is not the same in all repeats.
+        chooses_on_all=len(data.splits) > 1 and data.judges is data.samples,
     )
     return problem, settings, np.repeat(theta, len(data.rngs), axis=0)
 
@@ -286,6 +289,11 @@ def count_repeats(
     if not splits or n_samples > MOST_SAMPLES or n_parameters < n_samples:
         return 1
     return AUTO_REPEATS_WIDE if n_parameters >= WIDE * n_samples else AUTO_REPEATS
+
+
+def has_repeats(model: Any) -> bool:
+    """Whether a fitted model of any kind knows several alphas, and so their spread."""
+    return getattr(model, "n_repeats_", 1) > 1
 
 
 def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:

@@ -33,12 +33,15 @@ from randsub.solver import (
     joined,
     solve,
 )
+from randsub.solver.apart import solve_each
 from randsub.solver.rounds import thin
 
 # Fitted models, and the columns of each.
 Members: TypeAlias = tuple[list[Any], list[IntArray]]
-# Bytes for the predictions of the base models of all repeats that run at the same time.
-PREDICTION_BYTES = 500_000_000
+# Bytes for what grows with the repeats that run at the same time: predictions of base models, and
+# arrays of the length of theta.
+REPEAT_BYTES = 500_000_000
+THETA_COPIES = 32
 
 
 @dataclass(eq=False)
@@ -79,6 +82,20 @@ class EnsembleRun(Run):
 
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""
+        # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
+        is_bound = callbacks or self.logbook.progress is not None
+        if is_bound or len(theta) == 1 or not self.problem.dispatcher.has_others():
+            self._train_together(theta, callbacks)
+        else:
+            results = solve_each(self.problem, self.settings, theta, self.data.rngs)
+            # Means over repeats have the same bits as those of blocks in lockstep.
+            blocks = [results[block] for block in self._blocks()]
+            self._finished = [joined(block) for block in blocks if block]
+        result = joined(self._finished)
+        return result, self.members(result)
+
+    def _train_together(self, theta: FloatArray, callbacks: Sequence[Callback]) -> None:
+        """Train all repeats in lockstep, or those that fit into memory at the same time."""
         rngs = self.data.rngs
         for block in self._blocks():
             problem = replace(self.problem, targets=self.problem.targets[block])
@@ -92,22 +109,21 @@ class EnsembleRun(Run):
             del former
             if self._finished[-1].stopped == "interrupted":
                 break
-        result = joined(self._finished)
-        return result, self.members(result)
 
     def _blocks(self) -> Iterator[slice]:
-        """Repeats that are trained at the same time, so that their predictions fit into memory."""
+        """Repeats that are trained at the same time, so that they fit into memory."""
         n_repeats = len(self.problem.targets)
-        size = max(1, PREDICTION_BYTES // max(map(self._prediction_bytes, self.problem.targets)))
+        size = max(1, REPEAT_BYTES // max(map(self._bytes_of, self.problem.targets)))
         for begin in range(0, n_repeats, size):
             yield slice(begin, min(begin + size, n_repeats))
 
-    def _prediction_bytes(self, target: Target) -> int:
+    def _bytes_of(self, target: Target) -> int:
         settings, n_held_out = self.settings, len(target.train_rows)
         if settings.max_samples is not None:
             n_held_out = min(n_held_out, settings.n_batches * settings.max_samples)
         n_rows = n_held_out + settings.n_batches * len(target.val_rows)
-        return 8 * settings.n_masks * target.encoded.shape[1] * n_rows
+        n_predictions = settings.n_masks * target.encoded.shape[1] * n_rows
+        return 8 * (n_predictions + THETA_COPIES * self.problem.distribution.n_parameters)
 
     def _begin(self, block: slice, problem: Problem) -> TrainingState | None:
         """Begin a block of repeats; its state in the resumed fit, if it has one."""

@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from sklearn.utils.validation import check_is_fitted
 
+from randsub.estimators.prs import has_repeats
 from randsub.inspection.drawing import COLORS, Display, Style, styled
 
 
@@ -146,7 +147,7 @@ class ConvergenceDisplay(Display):
                 "Use PRS, RaSE or PRSNetwork."
             )
         best = getattr(model, "best_iter_", None)
-        if getattr(model, "n_repeats_", 1) > 1:
+        if has_repeats(model):
             # The history is a mean over repeats, and each of them has its own best epoch.
             best = None
         if history.index.nlevels > 1:

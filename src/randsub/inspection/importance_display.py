@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from randsub._typing import FloatArray
+from randsub.estimators.prs import has_repeats
 from randsub.inspection.drawing import COLORS, NEUTRAL, Display, Style, styled
 from randsub.inspection.feature_names import (
     check_lengths,
@@ -251,12 +252,12 @@ def _over_repeats(models: Sequence[Any], columns: Any, given: str) -> FloatArray
     """Alpha minus and plus its deviation over repeats, (n_models, 2, n); None without repeats."""
     if given != "auto":
         raise ValueError(f"intervals must be an array, 'auto' or None, got {given!r}.")
-    if all(getattr(model, "n_repeats_", 1) == 1 for model in models):
+    if not any(map(has_repeats, models)):
         return None
     ends = np.full((len(models), 2, len(columns)), np.nan)
     for place, model in enumerate(models):
         # Nothing is drawn for a model with a single repeat.
-        if getattr(model, "n_repeats_", 1) > 1:
+        if has_repeats(model):
             alpha, spread = model.alpha_[columns], model.alpha_std_[columns]
             ends[place] = np.clip([alpha - spread, alpha + spread], 0.0, 1.0)
     return ends

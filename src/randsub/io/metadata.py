@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from randsub._hashing import data_digest
 from randsub._tables import frame_kind
 from randsub._typing import Table
+from randsub.estimators.prs import has_repeats
 
 # Longer arrays are described, not listed.
 LISTED = 1000
@@ -144,8 +145,8 @@ def importances(model: Any, columns: Sequence[str] = ()) -> pd.DataFrame | None:
     Returns
     -------
     importances : pandas.DataFrame
-        Columns ``feature`` and ``importance``; for a model with several repeats also ``std``, the
-        standard deviation over these.
+        Columns ``feature`` and ``importance``, largest first; for a model with several repeats also
+        ``std``, the standard deviation over these, and with feature groups ``group``.
     """
     inner = inner_model(model)
     values = getattr(inner, "feature_importances_", None)
@@ -156,8 +157,11 @@ def importances(model: Any, columns: Sequence[str] = ()) -> pd.DataFrame | None:
         names = list(columns)
     names = names or [f"x{j}" for j in range(len(values))]
     table = pd.DataFrame({"feature": names, "importance": values})
-    if getattr(inner, "n_repeats_", 1) > 1:
+    if has_repeats(inner):
         table["std"] = inner.alpha_std_
+    if hasattr(inner, "feature_groups_"):
+        table["group"] = inner.feature_groups_
+    # A stable sort keeps ties in the order of the table.
     return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
 

@@ -118,35 +118,49 @@ _HOLD = Hold()
 
 
 def deliver(
-    task: Callable[..., Any], name: str, cargo: Cargo | None, bundle: Bundle
-) -> list[Any] | None:
-    """Run a task on a worker of a cluster, for each piece of a bundle.
+    work: Callable[[Any, Any, Any], Any], name: str, cargo: Cargo | None, argument: Any
+) -> Any:
+    """Do some work on a worker of a cluster.
 
     Parameters
     ----------
-    task : callable
-        Takes an engine, data, rows, columns, masks and seeds.
+    work : callable
+        Takes an engine, data, and the argument. What it returns is not None.
     name : str
         Of the cargo.
     cargo : Cargo or None
         None to use the one that the worker has kept.
-    bundle : tuple
-        As :func:`bundled` returns it.
+    argument : object
 
     Returns
     -------
-    answers : list or None
+    answer : object or None
         None where the worker does not know the cargo.
     """
     known = _HOLD.look_up(name, cargo)
     if known is None:
         return None
+    with on_one_worker():
+        return work(*known, argument)
+
+
+def unbundled(task: Callable[..., Any], engine: Any, data: Any, bundle: Bundle) -> list[Any]:
+    """Answers to a task for each piece of a bundle.
+
+    Parameters
+    ----------
+    task : callable
+        Takes an engine, data, rows, columns, masks and seeds.
+    engine : Engine
+    data : Data
+    bundle : tuple
+        As :func:`bundled` returns it.
+    """
     rows, pieces = bundle
     answers = []
-    with on_one_worker():
-        for place, columns, bits, seeds in pieces:
-            masks: BoolArray = np.unpackbits(bits, axis=1, count=len(columns)).astype(bool)
-            answers.append(task(*known, rows[place], columns, masks, seeds))
+    for place, columns, bits, seeds in pieces:
+        masks: BoolArray = np.unpackbits(bits, axis=1, count=len(columns)).astype(bool)
+        answers.append(task(engine, data, rows[place], columns, masks, seeds))
     return answers
 
 

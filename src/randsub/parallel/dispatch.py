@@ -1,15 +1,16 @@
 """How the work of an engine is spread over workers.
 
-Masks and seeds are drawn before anything arrives here, and an engine's answer for a mask depends on
+Masks and seeds are drawn before an engine is asked, and an engine's answer for a mask depends on
 nothing but the mask and its seed. So how the masks are cut into tasks, and where the tasks run, can
 change the time but not the result. To keep that true to the last bit, BLAS and OpenMP run on one
 thread inside a task, wherever it runs: sums over several threads depend on their number.
 """
 
 import math
+import os
 import pickle
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -26,9 +27,15 @@ from randsub.engines.base import Engine, predict_one, short_name
 from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 from randsub.parallel.assignment import Assignment, Data, Piece, Rows
 from randsub.parallel.blas_threads import one_thread
-from randsub.parallel.cluster_transport import Cargo, bundled, deliver, split
+from randsub.parallel.cluster_transport import Cargo, bundled, deliver, split, unbundled
 from randsub.parallel.threads import TaskOverdueError, on_threads
-from randsub.parallel.worker_pool import WorkerPool, is_on_cluster
+from randsub.parallel.worker_pool import (
+    MakeCall,
+    WorkerPool,
+    is_on_cluster,
+    on_one_worker,
+    work_for,
+)
 
 # What becomes of the models of a task. Those that come from another machine are pickled there.
 Wanted: TypeAlias = Literal["predictions", "models", "pickled models"]
@@ -179,7 +186,9 @@ class Dispatcher:
             if self._pool.is_remote():
                 return self._on_cluster(wanted, rows, pieces, workers, n_bytes)
             # joblib lets processes of this machine share large arrays.
-            return self._pool.run(lambda n, again: delayed(tasks[n])(), len(tasks), n_bytes)
+            return self._pool.run(
+                lambda n, again: delayed(work_for)(os.getpid(), tasks[n]), len(tasks), n_bytes
+            )
         except TaskOverdueError as late:
             raise self._overdue(pieces[late.number : late.number + late.n_suspects]) from None
 
@@ -196,18 +205,70 @@ class Dispatcher:
         bundles: Sequence[Sequence[Piece]] = [[piece] for piece in pieces]
         if self.time_limit is None:
             bundles = split(pieces, workers * BUNDLES_PER_WORKER)
-        # The data goes along the first time, and where it is not known; else its name is enough.
-        first = self._cargo is None
-        cargo = self._cargo = self._cargo or Cargo(self.engine, self.data)
         task = partial(run_piece, "pickled models" if wanted == "models" else wanted)
+        deliveries = self._deliveries(partial(unbundled, task), lambda n: bundled(rows, bundles[n]))
+        assert self._pool is not None
+        answers = self._pool.run(deliveries, len(bundles), n_bytes)
+        return [answer for bundle in answers for answer in bundle]
+
+    def _deliveries(
+        self, work: Callable[..., Any], argument: Callable[[int], Any], *, is_long: bool = False
+    ) -> MakeCall:
+        """Calls for workers of a cluster: ``work(engine, data, argument(n))``."""
+        # The data goes along the first time, and where it is not known; else its name is enough. A
+        # worker may forget the data during a long task, and would have to wait for it after that.
+        first = self._cargo is None or is_long
+        cargo = self._cargo = self._cargo or Cargo(self.engine, self.data)
 
         def make_call(n: int, again: bool) -> Any:
             sent = cargo if first or again else None
-            return delayed(deliver)(task, cargo.name, sent, bundled(rows, bundles[n]))
+            return delayed(deliver)(work, cargo.name, sent, argument(n))
 
-        assert self._pool is not None
-        answers = self._pool.run(make_call, len(bundles), n_bytes)
-        return [answer for bundle in answers for answer in bundle]
+        return make_call
+
+    # -- whole optimisations on other workers ------------------------------------------------------
+
+    def has_others(self) -> bool:
+        """Whether it may pay to give whole optimisations to workers outside this process.
+
+        It does where base models would be trained by threads of this process. Others use all
+        workers in any case.
+        """
+        # What is overdue elsewhere could not be named here.
+        if self.engine.prefers == "processes" or self.time_limit is not None or self.n_jobs == 1:
+            return False
+        pool = WorkerPool(self.n_jobs, "processes")
+        return pool.size() > 1 and not pool.is_threads()
+
+    def spread(
+        self,
+        work: Callable[["Dispatcher", Any], Any],
+        arguments: Sequence[Any],
+        on_answer: Callable[[Any], object],
+    ) -> None:
+        """Do the same work for several arguments, each on a worker outside this process.
+
+        Parameters
+        ----------
+        work : callable
+            Takes a dispatcher of one job for the same engine and data, and an argument. What it
+            returns is not None.
+        arguments : sequence
+        on_answer : callable
+            Called with each answer, in their order.
+        """
+        pool = WorkerPool(self.n_jobs, "processes")
+        alone = partial(_work_alone, self.origin, work)
+        if pool.is_remote():
+            make_call = self._deliveries(alone, lambda n: arguments[n], is_long=True)
+        else:
+            pool = WorkerPool(min(pool.size(), len(arguments)), "processes")
+
+            def make_call(n: int, again: bool) -> Any:
+                task = partial(alone, self.engine, self.data, arguments[n])
+                return delayed(work_for)(os.getpid(), task)
+
+        pool.run(make_call, len(arguments), on_answer=on_answer)
 
     def _overdue(self, suspects: Sequence[Piece]) -> BaseModelTimeoutError:
         """The error that names the subset on which a base model takes too long."""
@@ -220,6 +281,17 @@ class Dispatcher:
         )
         columns = suspects[0].columns[suspects[0].masks[0]].tolist()
         return BaseModelTimeoutError(short_name(self.engine.learner), reason, columns)
+
+
+def _work_alone(
+    origin: IntArray | None, work: Callable[..., Any], engine: Engine, data: Data, argument: Any
+) -> Any:
+    """What is spread, on its worker."""
+    # joblib hands large arrays over as files, whose type makes every access slower.
+    X, X_val = (np.asarray(X) if isinstance(X, np.memmap) else X for X in (data.X, data.X_val))
+    data = replace(data, X=X, X_val=X if data.X_val is data.X else X_val)
+    with on_one_worker():
+        return work(Dispatcher(engine, data, n_jobs=1, origin=origin), argument)
 
 
 def run_piece(

@@ -9,6 +9,7 @@ the work of a cluster with one worker in the calling process.
 import copy
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -38,6 +39,9 @@ MOST_LOSSES = 3
 # Backends may keep what they have sent for as long as they have the same workers: these are let go
 # after this many bytes, and engaged again.
 BYTES_BEFORE_RENEWAL = 2**28
+# How often a process looks whether the one that started it is still there.
+SECONDS_BETWEEN_LOOKS = 5.0
+_WATCHED: set[int] = set()
 # A Dask cluster counts as at least this many workers. With one that is left joblib would do the
 # work in the calling process: what has just killed a worker would be the end of the fit.
 LEAST_FAR = 2
@@ -162,7 +166,7 @@ class WorkerPool:
         return isinstance(active_backend(self.prefers), ThreadingBackend | SequentialBackend)
 
     def run_all(
-        self, calls: Sequence[Any], on_answer: Callable[[], object] | None = None
+        self, calls: Sequence[Any], on_answer: Callable[[Any], object] | None = None
     ) -> list[Any]:
         """What calls return, in their order, whoever dies meanwhile.
 
@@ -171,7 +175,7 @@ class WorkerPool:
         calls : sequence
             Made by scikit-learn's ``delayed``. None of them may return None.
         on_answer : callable, default=None
-            Called at each answer.
+            Called with each answer, in their order.
         """
         if self.size() > 1:
             return self.run(lambda n, again: calls[n], len(calls), on_answer=on_answer)
@@ -180,7 +184,7 @@ class WorkerPool:
         for answer in Parallel(n_jobs=1, backend="sequential", return_as="generator")(calls):
             answers.append(answer)
             if on_answer is not None:
-                on_answer()
+                on_answer(answer)
         return answers
 
     def run(
@@ -188,7 +192,7 @@ class WorkerPool:
         make_call: MakeCall,
         n_calls: int,
         n_bytes: int = 0,
-        on_answer: Callable[[], object] | None = None,
+        on_answer: Callable[[Any], object] | None = None,
     ) -> list[Any]:
         """Answers to all calls, in their order; those of a worker that dies are made again.
 
@@ -203,7 +207,7 @@ class WorkerPool:
         n_bytes : int, default=0
             Size of what the calls bring along.
         on_answer : callable, default=None
-            Called at each answer.
+            Called with each answer, in their order.
 
         Raises
         ------
@@ -227,7 +231,7 @@ class WorkerPool:
                         if answer is not None:
                             answers[n] = answer
                             if on_answer is not None:
-                                on_answer()
+                                on_answer(answer)
                 except Exception as error:
                     if self.time_limit is not None and _is_time_limit(error):
                         late = [n for n in left if n not in answers]
@@ -276,6 +280,24 @@ class WorkerPool:
             WorkerLostWarning,
             stacklevel=2,
         )
+
+
+def work_for(parent: int, work: Callable[[], Any]) -> Any:
+    """Do some work in a process that was started by ``parent``, and end soon after that has died.
+
+    A process whose answer does not fit into a pipe would wait for ever for someone to read it, and
+    others for their turn after it.
+    """
+    if os.getppid() == parent and parent not in _WATCHED:
+        _WATCHED.add(parent)
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    return work()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os._exit(1)
 
 
 def is_on_cluster(prefers: Preference = "threads") -> bool:

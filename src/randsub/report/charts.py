@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.style import context
 
 from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.prs import has_repeats
 from randsub.inspection import ConvergenceDisplay
 from randsub.inspection.convergence_display import PANELS
 from randsub.inspection.drawing import COLORS
@@ -69,7 +70,7 @@ def training_charts(model: SubspaceEnsemble) -> dict[str, Chart]:
             for curve, values in curves.items()
         ]
         summary = f"{'; '.join(said)}."
-        if getattr(model, "n_repeats_", 1) > 1:
+        if has_repeats(model):
             summary += f" Means over {model.n_repeats_} repeats."
         else:
             summary += f" Best {name}: {model.best_iter_:,} of {len(history):,}."

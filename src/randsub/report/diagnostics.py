@@ -24,6 +24,8 @@ STILL_MOVING = 0.05
 # With fewer rows, a choice or a score depends on chance.
 FEW_ROWS = 30
 FEW_MASKS = 3.0
+# Agreement of several runs, which is 0 on average if they choose at random.
+CHANCE = 0.05
 LARGE_SHARE = 0.3
 RIVALS = {
     "constant": "a constant prediction",
@@ -220,6 +222,25 @@ def _flat_importances(findings: Findings) -> Iterator[Notice]:
         )
 
 
+def _chance_agreement(findings: Findings) -> Iterator[Notice]:
+    result = findings.stability
+    if result is None:
+        return
+    agreement, n_runs = float(result.agreement.value), len(result.importances)
+    said = (
+        f"the agreement of {n_runs} {result.runs} is {number(agreement)}, where 1 would be the "
+        "same selections and 0 is chance"
+    )
+    if np.isnan(agreement):
+        said = f"none of {n_runs} {result.runs} selects some features and not others"
+    if not agreement >= CHANCE:
+        yield _warning(
+            f"The {result.runs} do not agree",
+            f"Which features stand out is nearly by chance: {said}. Either no feature helps this "
+            "base model, or there are too few rows to find out which.",
+        )
+
+
 def _rivals(findings: Findings) -> Iterator[Notice]:
     comparison = findings.comparison
     if comparison is None:
@@ -257,4 +278,10 @@ def _unseeded(findings: Findings) -> Iterator[Notice]:
 Check = Callable[[Findings], Iterator[Notice]]
 TRAINING: tuple[Check, ...] = (_interrupted, _not_converged, _renewed_too_often, _few_masks)
 DATA: tuple[Check, ...] = (_small_classes, _small_validation, _unchecked)
-RESULTS: tuple[Check, ...] = (_rivals, _large_subsets, _flat_importances, _unseeded)
+RESULTS: tuple[Check, ...] = (
+    _chance_agreement,
+    _rivals,
+    _large_subsets,
+    _flat_importances,
+    _unseeded,
+)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.prs import has_repeats
 from randsub.inspection.feature_names import column_names
 from randsub.report.markup import visible
 from randsub.report.text_format import rounded
@@ -78,7 +79,7 @@ def rank_features(
         "held": np.bincount(held, minlength=model.n_features_in_),
         "group": getattr(model, "feature_groups_", None),
     }
-    if getattr(model, "n_repeats_", 1) > 1:
+    if has_repeats(model):
         columns["std"] = model.alpha_std_
     if stability is not None:
         columns |= {key: getattr(stability, key) for key in ("frequency", "lower", "upper")}

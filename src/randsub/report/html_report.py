@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from randsub._files import check_writable, write_atomically
 from randsub._typing import Table
 from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.prs import has_repeats
 from randsub.report.feature_table import check_stability
 from randsub.report.findings import Findings
 from randsub.report.html_page import render
@@ -106,7 +107,7 @@ def write_report(
     _check_options(test_fraction, title, facts, command)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     check_stability(model, stability)
-    if stability is None and getattr(model, "n_repeats_", 1) > 1:
+    if stability is None and has_repeats(model):
         stability = Stability.from_repeats(model)
     train = check_rows(model, X, y, sample_weight)
     test = check_rows(model, X_test, y_test, sample_weight_test, "_test")

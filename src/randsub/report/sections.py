@@ -9,7 +9,7 @@ import pandas as pd
 
 from randsub._tables import frame_kind
 from randsub.estimators.base import SubspaceEnsemble
-from randsub.estimators.prs import BasePRS
+from randsub.estimators.prs import BasePRS, has_repeats
 from randsub.report import refit_code
 from randsub.report.diagnostics import Notice, notices
 from randsub.report.feature_table import COLUMNS, feature_names
@@ -200,8 +200,7 @@ def training(findings: Findings) -> Section:
             said = (
                 f"{counted(model.n_repeats_, 'repeat')} of up to {counted(model.n_iter_, 'epoch')}"
                 f", ended because: {model.stop_reason_}. Alpha is the mean over repeats, each at "
-                "the epoch where its validation objective was lowest. The charts show means over "
-                "repeats."
+                "its best epoch. The charts show means over repeats."
             )
     elif hasattr(model, "n_iter_"):
         said = f"{counted(int(model.n_iter_), 'iteration')} of drawing subsets, keeping the best."
@@ -264,7 +263,7 @@ def _facts(findings: Findings) -> dict[str, str]:
     for name, rows in (("Training rows", findings.train), ("New rows", findings.test)):
         if rows is not None:
             facts[name] = _described(model, rows)
-    if getattr(model, "n_repeats_", 1) > 1:
+    if has_repeats(model):
         facts["Repeats"] = f"{model.n_repeats_:,}"
     facts["Models trained"] = f"{model.n_models_trained_:,}"
     facts["Seed"] = repr(findings.parameter("random_state"))

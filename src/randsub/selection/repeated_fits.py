@@ -61,7 +61,7 @@ def fit_repeatedly(
         for replicate in replicates
     ]
     with closing(Bar(description, len(calls), "run", shown=bool(description))) as bar:
-        found = pool.run_all(calls, bar.advance)
+        found = pool.run_all(calls, lambda answer: bar.advance())
     return RepeatedFits(np.array([importances for importances, _ in found]), found[0][1])
 
 

@@ -15,6 +15,7 @@ from randsub._sklearn import Interval, validate_parameter_constraints
 from randsub._tables import frame_kind
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.estimators.fit_data import split_validation
+from randsub.estimators.prs import has_repeats
 from randsub.estimators.validation import check_samples
 from randsub.selection.repeated_fits import (
     Replicate,
@@ -104,7 +105,7 @@ class Stability:
         constraints = {name: CONSTRAINTS[name] for name in given}
         validate_parameter_constraints(constraints, given, caller_name="from_repeats")
         check_is_fitted(model)
-        if getattr(model, "n_repeats_", 1) < 2:
+        if not has_repeats(model):
             raise ValueError(
                 f"{type(model).__name__} was fitted with a single repeat, which shows no "
                 "variation: fit PRSClassifier or PRSRegressor with n_repeats=5, or use "

@@ -8,6 +8,7 @@ The modules:
 * :mod:`~randsub.solver.refresh`: three ways to retrain base models;
 * :mod:`~randsub.solver.state`: everything that changes during training, in one object;
 * :mod:`~randsub.solver.loop`: the epochs;
+* :mod:`~randsub.solver.apart`: independent tasks, on several workers;
 * :mod:`~randsub.solver.schedule`: revivals, and the end of training;
 * :mod:`~randsub.solver.interruption`: Ctrl-C;
 * :mod:`~randsub.solver.callback`: the callback protocol, and the progress bar;

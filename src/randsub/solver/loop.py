@@ -37,6 +37,8 @@ def solve(
     rng: np.random.Generator | Sequence[np.random.Generator],
     callbacks: Sequence[Callback] = (),
     former: TrainingState | None = None,
+    *,
+    keeps_unfinished: bool = True,
 ) -> TrainingState:
     """Train the first rounds, or resume from a former state, and run the epochs.
 
@@ -46,6 +48,9 @@ def solve(
         As for :func:`start`.
     former : TrainingState, default=None
         State of an earlier run of the same problem and settings.
+    keeps_unfinished : bool, default=True
+        Whether Ctrl-C ends training and leaves the state after the last epoch; otherwise it is
+        raised.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def solve(
     # Sums in the loop must not depend on the number of threads either.
     with one_thread(), when_compiling(tell_of_compiling) if callbacks else nullcontext():
         state = former or start(problem, settings, theta, rng, callbacks)
-        return train(problem, settings, state, callbacks)
+        return train(problem, settings, state, callbacks, keeps_unfinished=keeps_unfinished)
 
 
 def start(
@@ -100,6 +105,7 @@ def start(
         barred=theta == 0.0,
         best_theta=theta,
         best_objectives=np.full(n_verdicts, np.inf),
+        best_criteria=np.full(n_verdicts, np.inf),
         best_epochs=np.zeros(n_verdicts, dtype=np.intp),
         objectives=np.full(n_verdicts, np.inf),
         verdicts=np.full(n_verdicts, np.inf),
@@ -124,10 +130,13 @@ def train(
     settings: Settings,
     state: TrainingState,
     callbacks: Sequence[Callback] = (),
+    *,
+    keeps_unfinished: bool = True,
 ) -> TrainingState:
     """Run epochs until the last one, a plateau, a stop requested by a callback, or Ctrl-C.
 
-    Training can be resumed from a stored state of the same problem and settings.
+    Training can be resumed from a stored state of the same problem and settings. For
+    ``keeps_unfinished`` see :func:`solve`.
 
     Returns
     -------
@@ -145,7 +154,7 @@ def train(
             reason = _wish([callback.on_epoch_end(state) for callback in callbacks])
         state = replace(state, stopped=reason)
     except (KeyboardInterrupt, SystemError) as error:
-        if state.epoch == 0 or not is_interruption(error):
+        if state.epoch == 0 or not keeps_unfinished or not is_interruption(error):
             raise
         warnings.warn(
             f"Training was interrupted after epoch {state.epoch} of {settings.max_iter}; the best "
@@ -176,8 +185,7 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         objective=float(state.objectives.mean()),
         validation_objective=float(state.verdicts.mean()),
         min_ess=float(state.ess.min()),
-        expected_size=sum(map(problem.distribution.expected_size, state.theta))
-        / len(problem.targets),
+        expected_size=float(np.mean([*map(problem.distribution.expected_size, state.theta)])),
         refreshed=state.rounds is not former.rounds,
         revived=state.revivals is not former.revivals,
         n_models_trained=state.n_models_trained,
@@ -193,7 +201,7 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         "epoch": epoch,
         "history": (*state.history, record),
         "due": np.where(running, is_due, state.due),
-        **state.improvement(epoch, settings.tol),
+        **state.improvement(epoch, settings),
     }
     return refilled(problem, settings, replace(state, **news))
 

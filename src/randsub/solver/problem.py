@@ -86,8 +86,9 @@ class Problem:
 class Settings:
     """Settings of one fit, from :meth:`randsub.solver.Solver.settings`.
 
-    ``n_masks`` is T; ``n_generations`` is 1 unless the refresh is a window; the others are those of
-    :class:`randsub.solver.Solver` and of the estimators.
+    ``n_masks`` is T; ``n_generations`` is 1 unless the refresh is a window; ``chooses_on_all`` says
+    whether the best epoch is chosen on held-out and validation rows together, and not on the latter
+    alone; the others are those of :class:`randsub.solver.Solver` and of the estimators.
     """
 
     n_masks: int
@@ -104,3 +105,4 @@ class Settings:
     max_iter: int
     n_iter_no_change: int | None
     tol: float
+    chooses_on_all: bool

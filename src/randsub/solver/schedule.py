@@ -21,20 +21,22 @@ def reason_to_stop(problem: Problem, settings: Settings, state: TrainingState) -
         return "all epochs done"
     if not is_finished(problem, settings, state).all():
         return None
-    if _is_on_plateau(settings, state).any():
-        return f"no improvement in {settings.n_iter_no_change} epochs"
-    return "no feature is left"
+    if _is_empty(problem, state).all():
+        return "no feature is left"
+    return f"no improvement in {settings.n_iter_no_change} epochs"
 
 
 def is_finished(problem: Problem, settings: Settings, state: TrainingState) -> BoolArray:
     """Which verdicts cannot improve any more: a plateau, or no feature, after the last revival."""
-    # A task that a penalty has left without features cannot draw any again.
+    is_last = state.n_revived >= settings.n_revivals
+    return is_last & (_is_empty(problem, state) | _is_on_plateau(settings, state))
+
+
+def _is_empty(problem: Problem, state: TrainingState) -> BoolArray:
+    """Which verdicts are of tasks that a penalty has left without features: none is drawn again."""
     is_empty = ~state.theta.any(axis=1) & (state.due == Due.NOTHING)
     is_empty &= problem.penalty is not None
-    if problem.joint:
-        is_empty = is_empty.all(keepdims=True)
-    is_last = state.n_revived >= settings.n_revivals
-    return is_last & (is_empty | _is_on_plateau(settings, state))
+    return is_empty.all(keepdims=True) if problem.joint else is_empty
 
 
 def _is_on_plateau(settings: Settings, state: TrainingState) -> BoolArray:

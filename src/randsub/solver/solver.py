@@ -242,6 +242,7 @@ class Solver(BaseEstimator):
         max_samples: int | None = None,
         max_iter: int | None = None,
         n_iter_no_change: int | None = None,
+        chooses_on_all: bool = False,
     ) -> Settings:
         """Settings for one fit, with values that depend on the data resolved.
 
@@ -260,6 +261,8 @@ class Solver(BaseEstimator):
             Number of epochs; by default that of the solver.
         n_iter_no_change : int, default=None
             Number of epochs without improvement after which training has reached a plateau.
+        chooses_on_all : bool, default=False
+            Whether the best epoch is chosen on held-out and validation rows together.
 
         Returns
         -------
@@ -287,4 +290,5 @@ class Solver(BaseEstimator):
             max_iter=self.max_iter if max_iter is None else max_iter,
             n_iter_no_change=n_iter_no_change or self.n_iter_no_change,
             tol=self.tol,
+            chooses_on_all=chooses_on_all,
         )

@@ -9,6 +9,7 @@ import numpy as np
 
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.optim.base import OptimizerState
+from randsub.solver.problem import Settings
 from randsub.solver.rounds import Round
 
 
@@ -64,7 +65,7 @@ class Result:
 
     @property
     def best_objective(self) -> float:
-        """Lowest validation objective, averaged over tasks if each has its own."""
+        """Validation objective of the best epoch, averaged over tasks if each has its own."""
         return float(self.best_objectives.mean())
 
     @property
@@ -102,10 +103,13 @@ class TrainingState(Result):
     barred : bool ndarray of shape (P, M)
         Entries that started at 0; neither a revival nor a restart raises them.
     best_theta : ndarray of shape (P, M)
-        Theta with the lowest validation objective.
+        Theta of the best epoch: the one with the lowest validation objective or, if settings say
+        so, with the lowest sum of objective and validation objective.
     best_objectives, best_epochs : ndarrays of shape (V,)
-        That objective, and its epoch. V is the number of verdicts: one per task, or a single one if
-        a penalty couples the tasks.
+        Its validation objective, and the epoch. V is the number of verdicts: one per task, or a
+        single one if a penalty couples the tasks.
+    best_criteria : ndarray of shape (V,)
+        What was lowest at the best epoch.
     objectives, verdicts : ndarrays of shape (V,)
         Objective on the held-out and on the validation rows after the last epoch.
     ess : ndarray of shape (P,)
@@ -125,6 +129,7 @@ class TrainingState(Result):
     rounds: tuple[tuple[Round, ...], ...]
     due: IntArray
     barred: BoolArray
+    best_criteria: FloatArray
     objectives: FloatArray
     verdicts: FloatArray
     ess: FloatArray
@@ -156,19 +161,21 @@ class TrainingState(Result):
             rounds=tuple(self.rounds[task] for task in tasks),
         )
 
-    def improvement(self, epoch: int, tol: float) -> dict[str, Any]:
+    def improvement(self, epoch: int, settings: Settings) -> dict[str, Any]:
         """Fields to update where theta is the best so far, or better than the last mark."""
         news: dict[str, Any] = {}
-        better = self.verdicts < self.best_objectives
+        watched = self.verdicts + self.objectives
+        criteria = watched if settings.chooses_on_all else self.verdicts
+        better = criteria < self.best_criteria
         if better.any():
             news = {
                 "best_theta": np.where(better[:, np.newaxis], self.theta, self.best_theta),
+                "best_criteria": np.where(better, criteria, self.best_criteria),
                 "best_objectives": np.where(better, self.verdicts, self.best_objectives),
                 "best_epochs": np.where(better, epoch, self.best_epochs),
             }
         # Few validation samples may be lucky early: it is no plateau while the objective improves.
-        watched = self.verdicts + self.objectives
-        marked = watched < self.mark_objectives - tol
+        marked = watched < self.mark_objectives - settings.tol
         marked |= ~np.isfinite(self.mark_objectives)
         if marked.any():
             news["mark_objectives"] = np.where(marked, watched, self.mark_objectives)
@@ -191,16 +198,17 @@ def joined(results: Sequence[Result]) -> Result:
     )
 
 
-# Reasons for which a task ends while others go on.
+# Reasons for which a task ends while others go on. The first one of any task is that of all.
 _OF_ONE_TASK = ("all epochs done", "no improvement in", "no feature is left")
 
 
 def _joined_reason(results: Sequence[Result]) -> str | None:
-    """The reason of the block that ran longest, unless a callback or Ctrl-C stopped the last."""
+    """The reason as if the blocks had run in lockstep, or why a callback or Ctrl-C stopped."""
     last = results[-1].stopped
     if last is None or not last.startswith(_OF_ONE_TASK):
         return last
-    return max(results, key=lambda result: len(result.history)).stopped
+    reasons = [reason for result in results if (reason := result.stopped) is not None]
+    return next(r for begin in _OF_ONE_TASK for r in reasons if r.startswith(begin))
 
 
 def _joined_history(results: Sequence[Result]) -> tuple[EpochRecord, ...]:

@@ -13,7 +13,7 @@ from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Checkpoint, TimeLimit
 from randsub.cli.base_models import make_base_model
 from randsub.cli.console import Console, printable
-from randsub.cli.fitted_model import check_model_folder, importances
+from randsub.cli.fitted_model import check_model_folder, ranked
 from randsub.cli.model_parameters import set_parameters
 from randsub.cli.option_values import make_penalty
 from randsub.cli.output_files import check_file, named_in_errors
@@ -174,7 +174,7 @@ def _train(args: argparse.Namespace, job: Job, console: Console) -> None:
 
 
 def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:
-    model, best = job.model, importances(job.model).head(5)
+    model, best = job.model, ranked(job.model).head(5)
     return {
         "output": str(args.output),
         "task": job.task,

@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 
 from randsub.cli.console import Console, as_json, printable, write_line
-from randsub.cli.fitted_model import FittedModel, importances
+from randsub.cli.fitted_model import FittedModel, ranked
 from randsub.cli.tables import check_table_file, write_table
 from randsub.cli.tables.table_writer import as_csv
 
@@ -16,7 +16,7 @@ def run(args: argparse.Namespace) -> None:
     if args.output is not None:
         check_table_file(args.output)
     console = Console(args)
-    ranking = importances(FittedModel(args).model).head(args.top)
+    ranking = ranked(FittedModel(args).model).head(args.top)
     if args.output is not None:
         write_table(args.output, ranking)
         document = {"output": str(args.output), "rows": len(ranking)}

@@ -6,7 +6,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from randsub.cli.console import Console, printable
-from randsub.cli.fitted_model import FittedModel, importances
+from randsub.cli.fitted_model import FittedModel, ranked
 from randsub.cli.stop_signals import interruptions_are_errors
 from randsub.cli.tables import check_table_file, read_table, write_table
 from randsub.selection import ShadowSelector
@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> None:
     fitted = FittedModel(args)
     frame = read_table(args.data, args.separator)
     X = fitted.features(args.data, frame)
-    ranking = importances(fitted.model)
+    ranking = ranked(fitted.model)
     if args.fdr is not None:
         ranking = ranking[
             ranking["feature"].isin(_by_shadow_features(args, fitted, frame, console))
