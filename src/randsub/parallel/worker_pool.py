@@ -40,7 +40,7 @@ MOST_LOSSES = 3
 # after this many bytes, and engaged again.
 BYTES_BEFORE_RENEWAL = 2**28
 # How often a process looks whether the one that started it is still there.
-SECONDS_BETWEEN_LOOKS = 5.0
+SECONDS_BETWEEN_LOOKS_AT_PARENT = 5.0
 _WATCHED: set[int] = set()
 # A Dask cluster counts as at least this many workers. With one that is left joblib would do the
 # work in the calling process: what has just killed a worker would be the end of the fit.
@@ -296,7 +296,7 @@ def work_for(parent: int, work: Callable[[], Any]) -> Any:
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_LOOKS_AT_PARENT)
     os._exit(1)
 
 

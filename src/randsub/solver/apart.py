@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,14 +107,13 @@ def _solved(dispatcher: Dispatcher, part: Part, *, keeps_unfinished: bool = Fals
 
 
 def _spread(dispatcher: Dispatcher, parts: Sequence[Part], results: dict[int, Result]) -> None:
-    """Add what can be trained elsewhere to the results."""
-    left = [n for n in range(len(parts)) if n not in results]
+    """Add what can be trained elsewhere, of all parts but the first, to the results."""
     try:
-        letters = [cloudpickle.dumps(parts[n]) for n in left]
+        letters = [cloudpickle.dumps(part) for part in parts[1:]]
     except Exception:
         # A loss of the user may hold something that cannot be sent.
         return
-    places = iter(left)
+    places = count(1)
 
     def keep(answer: bytes) -> None:
         n, result = next(places), _heard(answer)
