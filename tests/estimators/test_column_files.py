@@ -159,7 +159,7 @@ for column in np.flatnonzero(~drawn):
     assert libc.mprotect(ctypes.c_void_p(address + n * int(column)), n, 0) == 0
 assert (model.fit(mapped, y).alpha_ == alpha).all()
 assert (model.predict(mapped) == expected).all()
-print("done")
+print("done", flush=True)
 mapped[0, np.flatnonzero(~drawn)[0]]
 """
 
