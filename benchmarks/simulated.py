@@ -71,7 +71,8 @@ def main() -> None:
     for base in args.bases:
         for name in files:
             data = load_simulated(*there[name], args.data)
-            model = model_for(base, data.y_train, args.seed, args.jobs, SETTINGS[args.settings])
+            solver = SETTINGS[args.settings]
+            model = model_for(base, data.y_train, args.seed, args.jobs, solver, args.settings)
             begin = time.perf_counter()
             model.fit(data.X_train, data.y_train, X_val=data.X_val, y_val=data.y_val)
             seconds = time.perf_counter() - begin

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from flat_parameters import flat
@@ -76,6 +78,18 @@ def test_a_warm_start_goes_on_from_the_nearest_penalty():
     start = np.maximum(search.models[0].alpha_, 0.02)
     again = regressor(penalty=penalties[1], alpha_init=start, max_iter=6).fit(X, y)
     np.testing.assert_array_equal(search.models[1].alpha_, again.alpha_)
+
+
+def test_several_base_models():
+    X, y = data()
+    model = regressor(n_repeats=2)
+    model.set_params(estimator=[("knn", KNeighborsRegressor()), ("ridge", Ridge())])
+    penalties = [ExpectedSize(lam) for lam in LAMS]
+    search = search_penalty(model, penalties, X, y, warm_start=True, warm_iter=0.5)
+    start = np.maximum(search.models[0].alpha_, 0.02)
+    again = clone(model).set_params(penalty=penalties[1], alpha_init=start, max_iter=6).fit(X, y)
+    np.testing.assert_array_equal(search.models[1].alpha_, again.alpha_)
+    assert search.models[1].shares_ == again.shares_
 
 
 def test_a_warm_start_leaves_barred_features_barred_and_groups_grouped():

@@ -169,7 +169,7 @@ class Recorder(Callback):
 
 
 def make_problem(
-    formula: Formula = first_feature_helps,
+    formula: Formula | Sequence[Formula] = first_feature_helps,
     *,
     n_features: int = 4,
     n_tasks: int = 1,
@@ -190,8 +190,9 @@ def make_problem(
 
     The validation table has two rows more than are used, and those that are used come in descending
     order; sample weights grow with the number of the row. A penalty couples the tasks unless
-    ``joint`` says otherwise.
+    ``joint`` says otherwise. With several formulas, each of them is a base model of a mixture.
     """
+    formulas = [formula] if callable(formula) else formula
     reference = reference or Reference()
     X = np.repeat(np.arange(n_rows)[:, np.newaxis], n_features, axis=1).astype(float)
     val_numbers = FIRST_VALIDATION_ROW + np.arange(n_val + 2)
@@ -204,7 +205,9 @@ def make_problem(
         loss=loss or SquaredError(),
         penalty=penalty,
         optimizer=optimizer or ProjectedAdam(0.02),
-        dispatcher=Dispatcher(FormulaEngine(formula, n_outputs), Data(X, X_val, None, {})),
+        dispatcher=Dispatcher(
+            [FormulaEngine(of_base, n_outputs) for of_base in formulas], Data(X, X_val, None, {})
+        ),
         targets=[
             Target(
                 y=np.full(n_rows, task),
@@ -222,6 +225,7 @@ def make_problem(
         sample_weight=1.0 + np.arange(n_rows) / n_rows,
         feature_names=feature_names,
         joint=joint,
+        n_bases=len(formulas),
     )
 
 
@@ -246,9 +250,14 @@ def make_settings(**changes: Any) -> Settings:
 
 def begin(problem: Problem, settings: Settings, theta: Any = 0.5, seed: int = 0) -> TrainingState:
     """The state before the first epoch."""
-    shape = (len(problem.targets), problem.distribution.n_parameters)
+    shape = (len(problem.targets) * problem.n_bases, problem.distribution.n_parameters)
     theta = np.broadcast_to(np.asarray(theta, dtype=float), shape)
     return start(problem, settings, theta, np.random.default_rng(seed))
+
+
+def learning(state: TrainingState) -> TrainingState:
+    """The state as if it had been revived once: shares are learned from the first epoch on."""
+    return dataclasses.replace(state, revivals=((0,),) * len(state.revivals))
 
 
 def assert_same(a: Any, b: Any, where: str = "state") -> None:

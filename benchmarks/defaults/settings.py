@@ -40,6 +40,7 @@ PAPER: dict[str, Any] = {
     "baseline": "weighted",
     "voting": "hard",
     "optimizer": "adam",
+    "bootstrap": False,
 }
 
 # Common to the candidates: weights that add up to 1, five batches (so that each model is asked
@@ -86,6 +87,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "logit, hard": LOGIT,
     "logit, soft": {**LOGIT, **SOFT},
     "one rule for all widths": ONE_RULE,
+    "one rule, trees on bootstrap samples": {**ONE_RULE, "bootstrap": "auto"},
 }
 CENTER = CANDIDATES["fresh, hard, ESS 0.5, 2400 epochs at 5e-4, 2 revivals"]
 
@@ -121,4 +123,4 @@ SETTINGS = {
 assert len(SETTINGS) == sum(map(len, STAGES.values()))
 
 # What became the defaults of PRSClassifier and PRSRegressor.
-CHOSEN = {**PAPER, **CANDIDATES["one rule for all widths"]}
+CHOSEN = {**PAPER, **CANDIDATES["one rule, trees on bootstrap samples"]}

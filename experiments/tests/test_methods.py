@@ -251,7 +251,7 @@ def test_the_paper_s_settings():
 def test_settings_become_a_solver():
     made = with_solver(prs_parameters(PAPER))
     assert made.pop("solver").get_params() == {**Solver.paper().get_params(), "revival_level": 0.02}
-    changed = {"alpha_init": 0.05, "n_repeats": 1, "n_iter_no_change": None}
+    changed = {"alpha_init": 0.05, "bootstrap": False, "n_repeats": 1, "n_iter_no_change": None}
     assert {**PRSClassifier().get_params(deep=False), **changed}.items() >= made.items()
     made = PRSClassifier(**with_solver(prs_parameters({})))
     assert made.solver.get_params() == Solver().get_params()

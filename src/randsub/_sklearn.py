@@ -5,6 +5,7 @@ says which one the installed release lacks.
 
 * ``_fit_context``, the constraints and ``validate_params``: parameters are checked as scikit-learn
   checks its own, with its wording. Public estimators of other libraries do the same.
+* ``_BaseComposition``: parameters of base models that have names.
 * ``_raise_for_params``, ``_routing_enabled``: metadata routing in ``fit``.
 * ``_check_y``, ``_check_sample_weight``, ``_check_method_params``: targets, weights and metadata.
 * ``_get_feature_importances``: what ``SelectFromModel`` does with ``importance_getter``.
@@ -32,11 +33,13 @@ from sklearn.utils._param_validation import (
 from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _check_y as check_y
 
 __all__ = [
+    "BaseComposition",
     "HasMethods",
     "Interval",
     "InvalidParameterError",

@@ -20,9 +20,14 @@ No array of shape (T, n, M) ever exists.
 **Objectives.** The paper minimises the loss of the ensemble, ``L(E f_z)``; its outlook is the
 expected loss of the members, ``E L(f_z)``. Both are expectations over masks of one number per
 model, so only the cost ``c_t`` differs (:data:`OBJECTIVES`).
+
+**Mixtures.** An ensemble of several base models, ``f = sum_b share_b E f_bz`` with a theta for each
+of them, is one ensemble whose weights add up to ``share_b`` over the models of b. Costs are as
+above, at the mixed output; ``g`` of theta_b comes from the models of b alone; and the derivative in
+share_b is exact, ``sum_t w_t c_t / W`` over these models.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,10 +41,12 @@ __all__ = [
     "OBJECTIVES",
     "Baseline",
     "Objective",
+    "Votes",
     "effective_sample_size",
     "ensemble_output",
     "importance_weights",
     "log_of_mixture",
+    "mixed_output",
     "model_costs",
     "score_gradient",
     "size_of_weights",
@@ -111,49 +118,62 @@ def ensemble_output(weights: FloatArray, predictions: FloatArray) -> FloatArray:
     return (weights @ predictions.reshape(n_models, -1)).reshape(shape)
 
 
+def mixed_output(votes: Sequence["Votes"]) -> FloatArray:
+    """Output of an ensemble of several kinds of models, shape (n, C)."""
+    first, *others = votes
+    output = ensemble_output(*first)
+    for kind in others:
+        output += ensemble_output(*kind)
+    return output
+
+
 def model_costs(loss_gradient: FloatArray, predictions: FloatArray) -> FloatArray:
     """Contract dL/df (n, C) with the predictions (T, n, C): one cost for each model, (T,)."""
     return predictions.reshape(len(predictions), -1) @ loss_gradient.ravel()
 
 
-class Objective(NamedTuple):
-    """Two functions of loss, targets (n, C), predictions (T, n, C), weights (T,), sample weights.
+class Votes(NamedTuple):
+    """Models of one kind: weights (T,) with which they count, and their predictions (T, n, C)."""
 
-    ``value`` is the objective there, ``costs`` the cost of each model, shape (T,): what one more
-    unit of its weight adds to the objective.
+    weights: FloatArray
+    predictions: FloatArray
+
+
+class Objective(NamedTuple):
+    """Two functions of loss, targets (n, C), votes of the models of each kind, sample weights.
+
+    ``value`` is the objective there, ``costs`` the cost of each model, shape (T,) for each kind:
+    what one more unit of its weight adds to the objective. The weights of a kind add up to its
+    share in the ensemble.
     """
 
-    value: Callable[[Loss, FloatArray, FloatArray, FloatArray, FloatArray], float]
-    costs: Callable[[Loss, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
+    value: Callable[[Loss, FloatArray, Sequence[Votes], FloatArray], float]
+    costs: Callable[[Loss, FloatArray, Sequence[Votes], FloatArray], list[FloatArray]]
 
 
-def _ensemble_value(
-    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
-) -> float:
+def _ensemble_value(loss: Loss, y: FloatArray, votes: Sequence[Votes], sample: FloatArray) -> float:
     """Loss of the averaged prediction."""
-    return loss.value(y, ensemble_output(weights, predictions), sample)
+    return loss.value(y, mixed_output(votes), sample)
 
 
 def _ensemble_costs(
-    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
-) -> FloatArray:
+    loss: Loss, y: FloatArray, votes: Sequence[Votes], sample: FloatArray
+) -> list[FloatArray]:
     """Prediction of each model along the gradient of the loss at the average."""
-    output = ensemble_output(weights, predictions)
-    return model_costs(loss.gradient(y, output, sample), predictions)
+    gradient = loss.gradient(y, mixed_output(votes), sample)
+    return [model_costs(gradient, kind.predictions) for kind in votes]
 
 
-def _members_value(
-    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
-) -> float:
+def _members_value(loss: Loss, y: FloatArray, votes: Sequence[Votes], sample: FloatArray) -> float:
     """Average of the members' losses."""
-    return float(weights @ loss.of_members(y, predictions, sample))
+    return float(sum(w @ loss.of_members(y, predictions, sample) for w, predictions in votes))
 
 
 def _members_costs(
-    loss: Loss, y: FloatArray, predictions: FloatArray, weights: FloatArray, sample: FloatArray
-) -> FloatArray:
+    loss: Loss, y: FloatArray, votes: Sequence[Votes], sample: FloatArray
+) -> list[FloatArray]:
     """Loss of each model."""
-    return loss.of_members(y, predictions, sample)
+    return [loss.of_members(y, kind.predictions, sample) for kind in votes]
 
 
 OBJECTIVES: Mapping[str, Objective] = {

@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 
 from randsub._tables import n_rows
 from randsub._typing import FloatArray, Table
-from randsub.estimators.prs import BasePRS, count_repeats
+from randsub.estimators.fit_data import count_repeats
+from randsub.estimators.prs import BasePRS
 from randsub.penalties import ExpectedSize, FusedLasso, Penalty
 
 COEFFICIENTS = (0.0, 1e-4, 1e-3, 1e-2)

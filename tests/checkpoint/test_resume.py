@@ -13,10 +13,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from crashing import CrashAt, CrashError
 from flat_parameters import flat, nested
 from randsub import PRSClassifier, PRSRegressor
 from randsub._version import versions_of
-from randsub.callbacks import Callback, Checkpoint, EarlyStopping
+from randsub.callbacks import Checkpoint, EarlyStopping
 from randsub.checkpoint import logbook
 from randsub.checkpoint.archive import read_archive, write_archive
 from randsub.datasets import make_friedman, make_hypercube
@@ -32,19 +33,6 @@ SETTINGS = {
     "ess_threshold": 0.5,
     "n_revivals": 2,
 }
-
-
-class CrashError(Exception):
-    """Stands for whatever may end a process."""
-
-
-class CrashAt(Callback):
-    def __init__(self, epoch, error=CrashError):
-        self.epoch, self.error = epoch, error
-
-    def on_epoch_end(self, state):
-        if state.epoch == self.epoch:
-            raise self.error
 
 
 class Earlier(Checkpoint):

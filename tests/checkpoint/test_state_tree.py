@@ -1,18 +1,28 @@
 """A state that was put into a file and taken out again is the same, to the last bit."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from oracle import Chain
-from randsub.checkpoint import frozen, thawed
+from randsub.checkpoint import frozen, frozen_result, thawed, thawed_result
 from randsub.checkpoint.archive import read_archive, write_archive
 from randsub.distributions import Bernoulli
 from randsub.optim import FisherAdam, LogitAdam, ProjectedAdam, ProjectedGradientDescent
 from randsub.penalties import RowGroups
 from randsub.solver import train
-from tiny_world import Recorder, assert_same, begin, make_problem, make_settings, noisy
+from tiny_world import (
+    Recorder,
+    assert_same,
+    begin,
+    learning,
+    make_problem,
+    make_settings,
+    noisy,
+    signal,
+)
 
 
 def world(optimizer=None, penalty=None):
@@ -107,3 +117,113 @@ def test_what_does_not_belong_to_the_problem_is_refused(state, change) -> None:
     change(tree)
     with pytest.raises(ValueError):  # noqa: PT011 (any reason will do)
         thawed(tree, world(), SETTINGS)
+
+
+# -- several base models ---------------------------------------------------------------------------
+
+
+def far_off(masks, rows, task, seeds):
+    """Dropped at once in the first task; of some use in the second."""
+    answers = noisy(masks, rows, task, seeds)
+    return answers - 30.0 * signal(rows, task) if task == 0 else answers
+
+
+def mixture(penalty=None):
+    return make_problem([far_off, noisy], n_tasks=2, penalty=penalty)
+
+
+@pytest.fixture(scope="module")
+def mixed_states():
+    recorder = Recorder()
+    train(mixture(), SETTINGS, learning(begin(mixture(), SETTINGS)), [recorder])
+    return recorder.states
+
+
+@pytest.mark.parametrize("penalty", [None, RowGroups(0.01)], ids=["apart", "together"])
+def test_mixtures_go_on_as_if_they_had_never_stopped(tmp_path, penalty) -> None:
+    settings = make_settings(max_iter=9, n_revivals=1)
+    recorder = Recorder()
+    problem = mixture(penalty)
+    final = train(problem, settings, learning(begin(problem, settings)), [recorder])
+    # Four rows of theta: those of a dropped base model have no rounds in the end.
+    assert [len(of_row) for of_row in final.rounds] == [0, 3, 3, 3]
+    assert final.shares[0].tolist() == [0.0, 1.0]
+    assert 0.0 < final.shares[1, 0] < 1.0
+    for state in recorder.states:
+        write_archive(tmp_path / "file", frozen(state))
+        back = thawed(read_archive(tmp_path / "file"), mixture(penalty), settings)
+        assert_same(back, state)
+        assert_same(train(mixture(penalty), settings, back), final)
+
+
+def test_a_result_of_a_mixture_is_the_same_again(tmp_path, mixed_states) -> None:
+    result = mixed_states[-1].result()
+    write_archive(tmp_path / "file", frozen_result(result))
+    back = thawed_result(read_archive(tmp_path / "file"), mixture())
+    assert_same(back, result)
+    assert {len(record.shares) for record in back.history} == {2}
+
+
+def with_shares(name, change):
+    def apply(tree):
+        tree[name] = change(tree[name])
+
+    return apply
+
+
+def without_rounds(row):
+    def apply(tree):
+        tree["rounds"][row] = []
+
+    return apply
+
+
+FORGED = {
+    "negative": lambda shares: shares + np.array([[-0.1, 0.1], [0.0, 0.0]]),
+    "a sum above 1": lambda shares: shares * 1.01,
+    "a sum below 1": lambda shares: shares * 0.99,
+    "no number": lambda shares: shares * np.nan,
+    "infinite": lambda shares: np.array([[np.inf, 0.0], [0.5, 0.5]]),
+    "a task too few": lambda shares: shares[:1],
+    "a base model too few": lambda shares: np.ones((2, 1)),
+    "a base model too many": lambda shares: np.full((2, 3), 1.0 / 3.0),
+    "turned": lambda shares: shares.reshape(1, 4) / 2.0,
+    "whole numbers": lambda shares: np.array([[0, 1], [1, 0]]),
+    "a list": lambda shares: shares.tolist(),
+}
+FORGERIES = {
+    **{
+        f"{kind} in {name}": with_shares(name, change)
+        for name in ("shares", "best_shares")
+        for kind, change in FORGED.items()
+    },
+    "a base model with a share but no rounds": without_rounds(1),
+    "a dropped one with too few rounds": lambda tree: tree["rounds"][0].append(
+        tree["rounds"][1][0]
+    ),
+    "rows of one base model alone": lambda tree: tree.update(rounds=tree["rounds"][1:3]),
+    "no shares": lambda tree: tree.pop("shares"),
+    "no shares in the history": lambda tree: tree["history"].pop("shares"),
+    "one share in the history": lambda tree: tree["history"].update(shares=np.ones(3)),
+    "theta of the tasks": lambda tree: tree.update(theta=tree["theta"][:2]),
+}
+
+
+@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES.keys())
+def test_forged_mixtures_are_refused(mixed_states, change) -> None:
+    tree = copy.deepcopy(frozen(mixed_states[-1]))
+    assert [len(of_row) for of_row in tree["rounds"]] == [0, 3, 3, 3]
+    thawed(tree, mixture(), SETTINGS)
+    change(tree)
+    with pytest.raises(ValueError):  # noqa: PT011 (any reason will do)
+        thawed(tree, mixture(), SETTINGS)
+
+
+def test_what_was_put_away_belongs_to_that_number_of_base_models(mixed_states, state) -> None:
+    for one, problem in ((mixed_states[-1], world()), (state, mixture())):
+        with pytest.raises(ValueError, match="of shape"):
+            thawed(frozen(one), problem, SETTINGS)
+    # Two tasks of two base models are not four tasks.
+    four = replace(mixture(), targets=mixture().targets * 2, n_bases=1)
+    with pytest.raises(ValueError, match="2 generators"):
+        thawed(frozen(mixed_states[-1]), four, SETTINGS)

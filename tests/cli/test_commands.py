@@ -232,6 +232,31 @@ def test_groups_as_a_table_and_by_prefix(classes):
     assert_array_equal(one.feature_groups_, two.feature_groups_)
 
 
+def test_several_base_models(here, capsys):
+    words = ["fit", "d.csv", "--target", "y", "-o", "m", *TINY, "--members", "8"]
+    words += ["--base", "ridge, tree,sklearn.neighbors:KNeighborsRegressor"]
+    words += ["--base-param", "tree__max_depth=2", "--base-param", "ridge__alpha=3"]
+    assert run(*words) == Exit.DONE
+    told = capsys.readouterr().err
+    assert "Base models: [('ridge', Ridge(alpha=3)), ('tree', DecisionTree" in told
+    folder = ModelFolder.read(here / "m")
+    model = folder.model
+    assert [name for name, _ in model.estimator] == ["ridge", "tree", "KNeighborsRegressor"]
+    assert model.get_params()["tree__max_depth"] == 2
+    assert f"Shares of the base models: ridge {model.shares_['ridge']:.2f}, tree " in told
+    assert run(*words, "--force", "--json", "-q") == Exit.DONE
+    assert document(capsys)["shares"] == model.shares_
+    assert run("info", "m", "--json") == Exit.DONE
+    assert document(capsys)["model"]["shares"] == model.shares_
+    assert run("info", "m") == Exit.DONE
+    assert f"ridge                {model.shares_['ridge']:.6g}" in capsys.readouterr().out
+    assert run("rank", "m", "--top", "3") == Exit.DONE
+    assert run("predict", "m", "d.csv", "-o", "p.csv") == Exit.DONE
+    assert run("select", "m", "d.csv", "--fdr", "0.5", "-o", "s.csv") == Exit.DONE
+    assert run("report", "m", "-o", "r.html") == Exit.DONE
+    assert "Plain random subspace of tree" in (here / "r.html").read_text()
+
+
 def test_a_class_of_ones_own(here, monkeypatch):
     (here / "mine.py").write_text(
         "from sklearn.linear_model import Ridge\nclass Mine(Ridge):\n    pass\n"

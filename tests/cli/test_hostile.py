@@ -70,6 +70,24 @@ HOSTILE = {
     "no features": ("y\n1\n2\n3\n", [], "it has no column besides the target 'y'"),
     "two rows": ("a,y\n1,0\n2,1\n", [], "it has 2 row(s), but at least 3 are needed"),
     "no such base": (csv(), ["--base", "forest"], "There is no base model 'forest'"),
+    "a base twice": (csv(), ["--base", "knn,tree, knn"], "has a name more than once"),
+    "no such base among several": (csv(), ["--base", "knn,forest"], "no base model 'forest'"),
+    "nothing among several": (csv(), ["--base", "knn,"], "There is no base model ''"),
+    "whose base parameter": (
+        csv(),
+        ["--base", "knn,tree", "--base-param", "max_depth=3"],
+        "write which of knn, tree it belongs to, such as knn__max_depth",
+    ),
+    "base parameter of none": (
+        csv(),
+        ["--base", "knn,tree", "--base-param", "svm__C=3"],
+        "write which of knn, tree it belongs to, such as knn__C",
+    ),
+    "wrong base parameter of one": (
+        csv(),
+        ["--base", "knn,tree", "--base-param", "tree__size=3"],
+        "--base-param does not fit --base tree",
+    ),
     "base of the other task": (
         csv(t=np.linspace(0, 1, ROWS)),
         ["--target", "t", "--base", "nb"],

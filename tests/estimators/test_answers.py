@@ -109,7 +109,7 @@ def members_say(model: Any, X: Any) -> list[np.ndarray]:
             part = X[:, columns.tolist()]
         if isinstance(model, PRSRegressor):
             answers.append(member.predict(part))
-        elif model._learner(model.estimator_, False).voting == "soft":
+        elif model._engines[0].learner.voting == "soft":
             np.testing.assert_array_equal(member.classes_, model.classes_)
             answers.append(member.predict_proba(part))
         else:
@@ -129,14 +129,14 @@ def answer(model: Any, X: Any) -> np.ndarray:
 def asks(model: Any) -> Any:
     """How often the engine has answered for a member, from now on."""
     given: list[bool] = []
-    ask = model._engine.predict_fitted
+    ask = model._engines[0].predict_fitted
 
     def counting(*args: Any) -> Any:
         found = ask(*args)
         given.append(found is not None)
         return found
 
-    model._engine.predict_fitted = counting
+    model._engines[0].predict_fitted = counting
     return given
 
 
@@ -158,7 +158,7 @@ def test_values_are_the_mean_over_the_members(base, kind, standardize) -> None:
     found = model.predict(kind(X_new))
     np.testing.assert_allclose(found, mean_of(members_say(model, kind(X_new))), rtol=1e-9)
     # The engine spoke for all members that have columns, or for none of them.
-    if isinstance(model._engine, GenericEngine):
+    if isinstance(model._engines[0], GenericEngine):
         assert not any(given)
         assert isinstance(base, Ridge | LinearRegression)
         assert kind in (single, mixed)
@@ -177,7 +177,7 @@ def test_probabilities_are_the_mean_over_the_members(base, kind, n_classes, voti
     found = model.predict_proba(kind(X_new))
     expected = mean_of(members_say(model, kind(X_new)))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-    if isinstance(model._engine, GenericEngine):
+    if isinstance(model._engines[0], GenericEngine):
         assert isinstance(base, GaussianNB | LinearDiscriminantAnalysis)
         assert kind in (single, mixed)
     else:

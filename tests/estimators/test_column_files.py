@@ -75,7 +75,7 @@ def fitted(model, X, y, **fit_params):
 
 
 def assert_same(ours, theirs, X_ours, X_theirs):
-    assert type(ours._engine) is type(theirs._engine)
+    assert type(ours._engines[0]) is type(theirs._engines[0])
     for one, two in zip(ours.estimators_features_, theirs.estimators_features_, strict=True):
         np.testing.assert_array_equal(one, two)
     if hasattr(ours, "alpha_"):
@@ -137,9 +137,9 @@ n, m, path, base = mmap.PAGESIZE, 5000, sys.argv[1], sys.argv[2]
 drawn = np.zeros(m, dtype=bool)
 part = assignment.Data.part
 
-def noted(self, rows, columns):
+def noted(self, rows, columns, base):
     drawn[columns] = True
-    return part(self, rows, columns)
+    return part(self, rows, columns, base)
 
 assignment.Data.part = noted
 base = {"knn": KNeighborsClassifier(), "tree": DecisionTreeClassifier(max_depth=3)}[base]

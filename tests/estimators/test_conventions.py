@@ -47,6 +47,11 @@ ESTIMATORS = [
             **SMALL,
         )
     ),
+    PRSClassifier(
+        [("knn", KNeighborsClassifier(3)), ("tree", DecisionTreeClassifier())],
+        **flat(**{**SMALL, "n_estimators": 10}),
+    ),
+    PRSRegressor([("ridge", Ridge()), ("svm", SVR()), ("tree", "drop")], **flat(**SMALL)),
 ]
 
 

@@ -89,7 +89,9 @@ def test_cross_validation_errors(base, classes, weighted):
 
     X, y, weight, _ = data.samples
     weight = np.ones(len(y)) if weight is None else weight
-    params = {"sample_weight": weight[rows]} if data.dispatcher.engine.learner.passes_weight else {}
+    params = (
+        {"sample_weight": weight[rows]} if data.dispatcher.engines[0].learner.passes_weight else {}
+    )
     for error, mask in zip(errors, subsets.masks(which, 6), strict=True):
         predicted = cross_val_predict(
             clone(base), X[rows][:, mask], y[rows], cv=PredefinedSplit(fold_of), params=params

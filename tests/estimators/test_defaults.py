@@ -7,7 +7,8 @@ import pytest
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.distributions import Bernoulli
-from randsub.estimators.prs import choose_optimizer, count_repeats, initial_theta
+from randsub.estimators.assembly import choose_optimizer, initial_theta
+from randsub.estimators.fit_data import count_repeats
 from randsub.optim import OPTIMIZERS
 from randsub.solver import Solver
 
@@ -41,7 +42,7 @@ def test_the_paper_s_settings_are_those_of_the_study() -> None:
         del solver[name]
     assert paper.items() >= solver.items()
     assert paper.keys() - solver.keys() == {
-        *("n_estimators", "n_repeats", "voting", "revival_level"),
+        *("n_estimators", "n_repeats", "voting", "revival_level", "bootstrap"),
     }
 
 

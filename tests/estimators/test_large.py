@@ -72,7 +72,7 @@ def test_a_file_gives_the_same_result_as_an_array(model, dtype, tmp_path):
     X = X.astype(dtype)
     expected, arrays = outcome(model, X, y)
     mapped, files = outcome(model, in_file(tmp_path, "X", X), in_file(tmp_path, "y", y))
-    assert type(mapped._engine) is type(expected._engine)
+    assert type(mapped._engines[0]) is type(expected._engines[0])
     assert_same(files, arrays)
 
 
@@ -99,9 +99,9 @@ def test_missing_and_huge_values_in_a_file_choose_the_same_engine(tmp_path):
                 continue  # no tree takes that
             expected, arrays = outcome(model, changed, y)
             mapped, files = outcome(model, in_file(tmp_path, f"X{number}", changed), y)
-            assert type(mapped._engine) is type(expected._engine)
+            assert type(mapped._engines[0]) is type(expected._engines[0])
             assert_same(files, arrays)
-    assert isinstance(mapped._engine, TreeEngine)
+    assert isinstance(mapped._engines[0], TreeEngine)
 
 
 def test_engines_for_single_precision():
@@ -115,9 +115,9 @@ def test_engines_for_single_precision():
     }
     for base, engine in engines.items():
         model = PRSRegressor(base, **flat(**SETTINGS)).fit(X.astype(np.float32), y)
-        assert type(model._engine) is engine
+        assert type(model._engines[0]) is engine
     model = PRSClassifier(SVC(), **flat(**SETTINGS)).fit(X.astype(np.float32), labels)
-    assert type(model._engine) is SVMEngine
+    assert type(model._engines[0]) is SVMEngine
 
 
 def test_the_engine_is_judged_by_what_a_member_sees():
@@ -125,7 +125,7 @@ def test_the_engine_is_judged_by_what_a_member_sees():
     settings = {**SETTINGS, "max_iter": 2, "n_estimators": 4, "max_samples": 60}
     quick = PRSClassifier(SVC(), **flat(**settings)).fit(X, y)
     slow = PRSClassifier(SVC(), **flat(engine="generic", **settings)).fit(X, y)
-    assert type(quick._engine) is SVMEngine
+    assert type(quick._engines[0]) is SVMEngine
     np.testing.assert_allclose(quick.alpha_, slow.alpha_, atol=1e-6)
     with pytest.raises(ValueError, match=r"at most 4000 samples, got up to 4001.*max_samples"):
         PRSClassifier(SVC(), **flat(engine="svm", **{**settings, "max_samples": None})).fit(X, y)
@@ -184,8 +184,8 @@ def test_predictions_of_large_tables_come_in_portions(kind, tmp_path, monkeypatc
     monkeypatch.setattr(
         ensembles,
         "average_prediction",
-        lambda engine, models, features, X, n_jobs: (
-            shown.append(X.shape) or average(engine, models, features, X, n_jobs)
+        lambda engines, models, features, X, *others: (
+            shown.append(X.shape) or average(engines, models, features, X, *others)
         ),
     )
     np.testing.assert_array_equal(model.predict(tables[kind]), at_once)
@@ -249,4 +249,5 @@ def test_history_has_numbers_alone():
     clone(MODELS[0]).set_callbacks(last).fit(X, y)
     assert len(last.state.history) == SETTINGS["max_iter"]
     for record in last.state.history:
-        assert all(np.ndim(value) == 0 for value in record)
+        assert record.shares == (1.0,)
+        assert all(np.ndim(value) == 0 for value in record._replace(shares=0.0))

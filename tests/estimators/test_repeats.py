@@ -16,7 +16,7 @@ from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Callback, Checkpoint, ScoringMonitor
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.estimators import run as ensemble_run
-from randsub.estimators.prs import MOST_SAMPLES, count_repeats
+from randsub.estimators.fit_data import MOST_SAMPLES, count_repeats
 from randsub.exceptions import CheckpointError, InterruptedFitWarning
 from randsub.penalties import ExpectedSize
 from randsub.solver import Solver, Window

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_validate
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -105,3 +106,28 @@ def test_validation_data_through_a_pipeline():
             pipe[0].transform(X), y, X_val=pipe[0].transform(X[:8]), y_val=y[:8]
         )
     np.testing.assert_array_equal(pipe[-1].alpha_, direct.alpha_)
+
+
+def test_without_routing_weights_go_to_those_of_several_base_models_that_accept_them():
+    X, _, weight = data()
+    bases = [("takes", Recorder()), ("knn", KNeighborsRegressor())]
+    model = PRSRegressor(bases, **flat(**QUICK)).fit(X, weight, weight)
+    assert np.isfinite(model.predict(X)).all()
+    for seen_y, seen_weight, *_ in Recorder.calls:
+        np.testing.assert_array_equal(seen_y, seen_weight)
+
+
+def test_each_of_several_base_models_gets_what_it_requests():
+    X, y, weight = data()
+    with config_context(enable_metadata_routing=True):
+        priced = Recorder().set_fit_request(price=True, sample_weight=False)
+        weighted = Recorder().set_fit_request(price=False, sample_weight=True)
+        bases = [("priced", priced), ("weighted", weighted), ("knn", KNeighborsRegressor())]
+        PRSRegressor(bases, **flat(**QUICK)).fit(X, weight, weight, price=2 * weight)
+        got = [(seen_weight is None, price is None) for _, seen_weight, price, _ in Recorder.calls]
+        assert set(got) == {(True, False), (False, True)}
+        for seen_y, seen_weight, price, _ in Recorder.calls:
+            np.testing.assert_array_equal(seen_y, price / 2 if seen_weight is None else seen_weight)
+        bases[2] = ("silent", Recorder())
+        with pytest.raises(UnsetMetadataPassedError, match=r"price.*Recorder"):
+            PRSRegressor(bases, **flat(**QUICK)).fit(X, y, price=weight)

@@ -52,7 +52,7 @@ SETTINGS = {"n_estimators": 20, "max_iter": 15, "n_batches": 4, "learning_rate":
         PRSRegressor(Ridge(), **flat(solver=Solver(refresh=Window(4)), random_state=0, **SETTINGS)),
         PRSClassifier(
             DecisionTreeClassifier(max_depth=2, min_samples_leaf=1, random_state=0),
-            **flat(random_state=0, **SETTINGS),
+            **flat(bootstrap=False, random_state=0, **SETTINGS),
         ),
     ],
     ids=["ridge", "members-huber", "window", "tree"],

@@ -530,7 +530,7 @@ def test_soft_votes_only_where_there_are_probabilities():
     X, y = classification()
     for base, voting in ((KNeighborsClassifier(), "soft"), (LinearSVC(), "hard")):
         model = PRSClassifier(base, **flat(voting=voting, **QUICK)).fit(X, y)
-        assert model._engine.learner.voting == voting
+        assert model._engines[0].learner.voting == voting
     with pytest.raises(ValueError, match="predict_proba"):
         PRSClassifier(LinearSVC(), **flat(voting="soft", **QUICK)).fit(X, y)
     votes = (

@@ -15,6 +15,7 @@ from oracle import Chain, make_truth
 from randsub.distributions import Bernoulli, GroupedBernoulli
 from randsub.gradients import (
     OBJECTIVES,
+    Votes,
     ensemble_output,
     importance_weights,
     model_costs,
@@ -171,8 +172,8 @@ def test_objectives_lead_to_the_plain_formula(objective, baseline):
     predictions = truth.predictions[rng.integers(0, 8, 30)]
     masks = rng.random((30, 6)) < theta_q
     w = plain_weights(masks, theta, theta_q)
-    data = truth.targets, predictions, w / w.sum(), truth.sample_weight
-    costs = OBJECTIVES[objective].costs(truth.loss, *data)
+    data = truth.targets, [Votes(w / w.sum(), predictions)], truth.sample_weight
+    [costs] = OBJECTIVES[objective].costs(truth.loss, *data)
     value = OBJECTIVES[objective].value(truth.loss, *data)
     if objective == "members":
         members = [truth.loss.value(truth.targets, f, truth.sample_weight) for f in predictions]
@@ -228,7 +229,8 @@ def test_votes_that_agree_cost_the_same_whatever_the_rounding_of_their_sum(self_
             log_w -= np.log(np.exp(log_w).mean())
         weights = importance_weights(log_w, self_normalize=self_normalize)
         sums.append(weights.sum())
-        costs = OBJECTIVES["ensemble"].costs(loss, unanimous[0], unanimous, weights, np.ones(4))
+        votes = [Votes(weights, unanimous)]
+        [costs] = OBJECTIVES["ensemble"].costs(loss, unanimous[0], votes, np.ones(4))
         np.testing.assert_allclose(costs, -1.0, rtol=1e-12)
         score = np.where(masks, 1.0 / theta, -1.0 / (1.0 - theta))
         gradient = score_gradient(Bernoulli(5), masks, theta, weights, costs, "none")

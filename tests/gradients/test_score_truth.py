@@ -26,6 +26,7 @@ from oracle import (
 from randsub.distributions import Bernoulli
 from randsub.gradients import (
     OBJECTIVES,
+    Votes,
     ensemble_output,
     importance_weights,
     model_costs,
@@ -57,8 +58,8 @@ def shipped(truth, rows, theta, theta_q, objective, baseline="weighted", self_no
     masks = csr_array(all_masks(truth.n_features)[rows], dtype=float)
     weights = weights_of(masks, theta, theta_q, self_normalize)
     predictions = truth.predictions[rows]
-    costs = OBJECTIVES[objective].costs(
-        truth.loss, truth.targets, predictions, weights, truth.sample_weight
+    [costs] = OBJECTIVES[objective].costs(
+        truth.loss, truth.targets, [Votes(weights, predictions)], truth.sample_weight
     )
     gradient = score_gradient(Bernoulli(len(theta)), masks, theta, weights, costs, baseline)
     return ensemble_output(weights, predictions), gradient

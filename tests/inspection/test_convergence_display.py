@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 
 from randsub import PRSRegressor, RandomSubspaceRegressor, RaSERegressor
 from randsub.inspection import ConvergenceDisplay
@@ -126,3 +126,21 @@ def test_the_legend_of_a_single_panel_names_the_level_of_the_ess(model):
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert labels[0] == "minimum ESS"
     assert {"renewed below", "revival", f"best ({model.best_iter_})"} < set(labels)
+
+
+@pytest.mark.parametrize("n_bases", [2, 8])
+def test_shares_of_several_base_models(n_bases, friedman):
+    bases = [(f"$ridge_{n}$", Ridge(10.0**n)) for n in range(n_bases)]
+    model = PRSRegressor(bases, n_estimators=8, max_iter=12, random_state=0).fit(*friedman)
+    display = ConvergenceDisplay.from_estimator(model)
+    assert display.panels_ == ["objective", "ess", "size", "shares"]
+    lines = [display.lines_[f"share_{name}"] for name, _ in bases]
+    for (name, _), line in zip(bases, lines, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), model.history_[f"share_{name}"])
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == n_bases
+    legend = [text.get_text() for text in display.axes_[-1].get_legend().get_texts()]
+    assert [text.replace("\\", "") for text in legend] == [name for name, _ in bases]
+    alone = ConvergenceDisplay.from_estimator(model, panels="shares")
+    assert list(alone.lines_) == [f"share_{name}" for name, _ in bases]
+    alone.figure_.canvas.draw()
+    display.figure_.canvas.draw()

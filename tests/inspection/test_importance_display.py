@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 
 from randsub import PRSRegressor, RandomSubspaceRegressor, RaSERegressor
 from randsub.inspection import ImportanceDisplay
@@ -301,3 +302,29 @@ def test_error_bars_of_groups_and_beside_a_model_without():
     beside = ImportanceDisplay.from_estimator([repeated(), repeated(1)])
     assert np.isfinite(ends(beside)).all()
     assert not np.isfinite(beside.intervals[1]).any()
+
+
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.NoFeatureLeftWarning")
+@pytest.mark.parametrize("n_repeats", [1, 3])
+def test_each_base_model_has_its_bars(n_repeats):
+    useless = DummyRegressor(strategy="constant", constant=20.0)
+    bases = [("linear", LinearRegression()), ("ridge", Ridge()), ("useless", useless)]
+    model = repeated(n_repeats, estimator=bases, max_iter=30)
+    assert model.shares_["useless"] == 0.0
+    kept = [name for name, share in model.shares_.items() if share > 0.0]
+    display = ImportanceDisplay.from_estimator(model, by_base=True)
+    assert [ax.get_title(loc="left") for ax in display.axes_] == [
+        f"{name} ({model.shares_[name]:.0%})" for name in kept
+    ]
+    for k, name in enumerate(kept):
+        alphas = model.alphas_[name][:, display.shown_]
+        np.testing.assert_allclose(widths(display.bars_[k]), alphas.mean(axis=0))
+        if n_repeats > 1:
+            lower = np.clip(alphas.mean(axis=0) - alphas.std(axis=0), 0.0, 1.0)
+            np.testing.assert_allclose(ends(display, k)[0], lower, atol=1e-12)
+    assert (display.intervals is None) == (n_repeats == 1)
+    named = ImportanceDisplay.from_estimator(model, by_base=True, names=kept)
+    assert named.axes_[0].get_title(loc="left") == kept[0]
+    for other in (repeated(), [model, model]):
+        with pytest.raises(ValueError, match="one model that was fitted with a list of base"):
+            ImportanceDisplay.from_estimator(other, by_base=True)

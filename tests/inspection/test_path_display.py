@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
@@ -22,8 +23,8 @@ class State:
     """As much of a training state as is looked at."""
 
     epoch: int
-    theta: np.ndarray
-    best_theta: np.ndarray
+    alpha: np.ndarray
+    best_alpha: np.ndarray
     best_epoch: int
 
 
@@ -70,10 +71,10 @@ def test_a_fit_is_watched_and_not_changed():
     path, rules = AlphaPath(), make_settings(max_iter=12)
     alone = train(make_problem(noisy), rules, begin(make_problem(noisy), rules))
     watched = train(make_problem(noisy), rules, begin(make_problem(noisy), rules), [path])
-    np.testing.assert_array_equal(watched.theta, alone.theta)
+    np.testing.assert_array_equal(watched.alpha, alone.theta)
     np.testing.assert_array_equal(path.epochs_, np.arange(13))
-    np.testing.assert_array_equal(path.alphas_[-1], watched.theta.astype(np.float32))
-    np.testing.assert_array_equal(path.best_alpha_, watched.best_theta)
+    np.testing.assert_array_equal(path.alphas_[-1], watched.alpha.astype(np.float32))
+    np.testing.assert_array_equal(path.best_alpha_, watched.best_alpha)
     assert path.best_epoch_ == watched.best_epoch
 
 
@@ -203,7 +204,7 @@ def test_paths_of_other_fits(model):
     with pytest.raises(ValueError, match="has recorded another fit"):
         PathDisplay.from_estimator(model, watch(AlphaPath(), 3, n_features=12))
     tasks = AlphaPath()
-    several = SimpleNamespace(epoch=0, theta=np.ones((3, 12)), best_theta=np.ones((3, 12)))
+    several = SimpleNamespace(epoch=0, alpha=np.ones((3, 12)), best_alpha=np.ones((3, 12)))
     tasks.on_start(None, several)
     several.best_epoch = 0
     tasks.on_end(several)
@@ -243,3 +244,12 @@ def test_the_path_of_repeats_is_their_mean():
         np.testing.assert_allclose(line.get_ydata(), path.alphas_[:, :, j].mean(axis=1))
     assert display.best_line_ is None
     assert not ConvergenceDisplay.from_estimator(model).best_lines_
+
+
+def test_of_several_base_models_the_mean_by_share_is_drawn(friedman):
+    bases = [("knn", KNeighborsRegressor()), ("ridge", Ridge())]
+    prs = PRSRegressor(bases, n_estimators=5, max_iter=6, n_repeats=2, random_state=0)
+    prs.set_callbacks(path := AlphaPath()).fit(*friedman)
+    display = PathDisplay.from_estimator(prs, n_features=None)
+    assert path.alphas_.shape == (7, 2, len(prs.alpha_))
+    np.testing.assert_array_equal(display.final_alpha, prs.alpha_)

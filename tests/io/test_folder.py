@@ -15,6 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from flat_parameters import flat
 from randsub import PRSRegressor, RandomSubspaceRegressor
@@ -77,6 +78,16 @@ def test_importances_name_the_groups_of_features():
     table = importances(grouped).set_index("feature")
     assert table["group"]["a"] == table["group"]["c"] != table["group"]["NA"]
     np.testing.assert_array_equal(table["importance"][["a", "NA", "c"]], grouped.alpha_)
+
+
+def test_shares_of_several_base_models_are_told(tmp_path):
+    bases = [("ridge", Ridge()), ("tree", DecisionTreeRegressor())]
+    mix = PRSRegressor(bases, **flat(**SMALL)).fit(X, Y)
+    folder = ModelFolder.write(tmp_path / "a", make_pipeline(StandardScaler(), mix).fit(X, Y))
+    assert folder.facts["model"]["shares"] == folder.model[-1].shares_ != {}
+    about = ModelFolder.write(tmp_path / "b", mix).facts["model"]
+    assert about["parameters"]["estimator"] == [[name, f"{base}"] for name, base in bases]
+    pd.testing.assert_frame_equal(ModelFolder.read(tmp_path / "b").history, mix.history_)
 
 
 def test_a_model_without_names_history_or_importances(tmp_path):

@@ -137,6 +137,9 @@ CLASSIFIERS = {
         SVC(kernel="linear", class_weight={0: 1, 1: 2}), **flat(**QUICK)
     ),
     "moments": PRSClassifier(GaussianNB(), **flat(**QUICK)),
+    "several": PRSClassifier(
+        [("knn", KNeighborsClassifier()), ("svm", SVC()), ("bayes", "drop")], **flat(**QUICK)
+    ),
     "generic": PRSClassifier(LogisticRegression(), **flat(**QUICK)),
     "forest inside": PRSClassifier(RandomForestClassifier(3, max_depth=2), **flat(**QUICK)),
     "pipeline inside": PRSClassifier(make_pipeline(StandardScaler(), SVC()), **flat(**QUICK)),
@@ -201,6 +204,9 @@ REGRESSORS = {
     ),
     "not fitted to all rows": PRSRegressor(
         **flat(max_samples=0.5, validation_fraction=None, **QUICK)
+    ),
+    "several": PRSRegressor(
+        [("svm", SVR()), ("tree", DecisionTreeRegressor())], **flat(n_repeats=2, **QUICK)
     ),
     "random subspace": RandomSubspaceRegressor(KNeighborsRegressor(), **SMALL),
     "rase": RaSERegressor(DecisionTreeRegressor(max_depth=2), n_candidates=3, **SMALL),

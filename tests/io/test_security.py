@@ -350,6 +350,15 @@ def test_members_that_see_other_columns_are_refused(columns, tmp_path):
         load(tmp_path / "model.skops")
 
 
+@pytest.mark.parametrize("name", ["estimators_bases_", "estimators_weights_"])
+def test_members_without_a_base_model_or_a_weight_are_refused(name, tmp_path):
+    model = PRSRegressor([("ridge", Ridge()), ("knn", KNeighborsRegressor())], **flat(**QUICK))
+    setattr(model, name, getattr(model.fit(X, Y), name)[:-1])
+    save(model, tmp_path / "model.skops")
+    with pytest.raises(ModelFormatError, match="parts of different sizes"):
+        load(tmp_path / "model.skops")
+
+
 def test_a_sparse_matrix_with_addresses_outside_is_refused(tmp_path):
     model = KNeighborsRegressor().fit(sparse.csr_array(X), Y)
     model._fit_X.indices[0] = 10**6
@@ -426,7 +435,7 @@ OUR_TYPES = """
     distributions.Bernoulli distributions.GroupedBernoulli
     engines.base.Learner engines.generic.GenericEngine engines.svm.engine.SVMEngine
     engines.linear_and_bayes.engine.LinearAndBayesEngine engines.knn.engine.KNNEngine
-    engines.tree.engine.TreeEngine
+    engines.target_units.Unit engines.tree.engine.TreeEngine
     estimators.categories.CategoryEncoder estimators.classifier.PRSClassifier
     estimators.random_subspace.RandomSubspaceClassifier
     estimators.random_subspace.RandomSubspaceRegressor

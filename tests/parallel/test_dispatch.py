@@ -4,9 +4,11 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +17,13 @@ import polars as pl
 import pytest
 from joblib import parallel_config
 from scipy import sparse
-from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from randsub.engines import GenericEngine, Learner
-from randsub.exceptions import BaseModelError
+from randsub.engines import Engine, GenericEngine, KNNEngine, Learner
+from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 from randsub.parallel import (
     Assignment,
     Data,
@@ -317,6 +319,207 @@ def test_a_sparse_matrix_stays_sparse(spied, data, work) -> None:
     np.testing.assert_array_equal(asked_about.toarray(), data.X[[*range(30, 40), 3, 1]])
 
 
+# -- several base models ---------------------------------------------------------------------------
+
+
+def engines() -> list[Engine]:
+    """Two for processes, one of them the last, and one for threads."""
+    return [
+        GenericEngine(LEARNER),
+        KNNEngine(Learner(KNeighborsRegressor(3))),
+        GenericEngine(Learner(Ridge(), passes_weight=True)),
+    ]
+
+
+@pytest.fixture
+def mixed_work(work) -> list[Assignment]:
+    """Base models in no order; one of them has nothing to do in one place."""
+    return [
+        replace(work[n], base=base, seeds=work[n].seeds + base)
+        for n, base in [(0, 2), (2, 0), (1, 1), (0, 1), (2, 1), (1, 0), (0, 0), (2, 2)]
+    ]
+
+
+def apart(data: Data, work: list[Assignment], wanted: str) -> list[Any]:
+    """What one dispatcher for each engine says."""
+    answers: list[Any] = [None] * len(work)
+    for base, engine in enumerate(engines()):
+        mine = [n for n, a in enumerate(work) if a.base == base]
+        alone = getattr(Dispatcher(engine, data, 1), wanted)
+        for n, answer in zip(mine, alone([replace(work[n], base=0) for n in mine]), strict=True):
+            answers[n] = answer
+    return answers
+
+
+@pytest.mark.parametrize(("backend", "n_jobs"), WORKERS)
+def test_several_engines_predict_as_if_each_were_alone(backend, n_jobs, data, mixed_work) -> None:
+    expected = apart(data, mixed_work, "predict")
+    assert {engine.prefers for engine in engines()} == {"processes", "threads"}
+    with (
+        parallel_config(backend=backend) if backend else parallel_config(),
+        Dispatcher(engines(), data, n_jobs) as dispatcher,
+    ):
+        for _ in range(2):
+            assert_all_equal(dispatcher.predict(mixed_work), expected)
+        # Also where some have nothing to do at all.
+        for base in range(3):
+            mine = [n for n, a in enumerate(mixed_work) if a.base == base]
+            found = dispatcher.predict([mixed_work[n] for n in mine])
+            assert_all_equal(found, [expected[n] for n in mine])
+        assert dispatcher.predict([]) == []
+    # They do differ.
+    assert not np.allclose(expected[0], expected[3])
+    assert not np.allclose(expected[3], expected[6])
+
+
+@pytest.mark.parametrize(("backend", "n_jobs"), WORKERS)
+def test_several_engines_fit_as_if_each_were_alone(backend, n_jobs, data, mixed_work) -> None:
+    expected = apart(data, mixed_work, "fit")
+    with parallel_config(backend=backend) if backend else parallel_config():
+        found = Dispatcher(engines(), data, n_jobs).fit(mixed_work)
+    assert [len(part) for part in found] == [7, 4, 0, 7, 4, 0, 7, 4]
+    for a, models, others in zip(mixed_work, found, expected, strict=True):
+        for model, other, mask in zip(models, others, a.masks, strict=True):
+            assert type(model) is type(other)
+            np.testing.assert_array_equal(
+                model.predict(data.X_val[:, mask]), other.predict(data.X_val[:, mask])
+            )
+    assert type(found[0][0]) is Ridge
+    assert type(found[3][0]) is KNeighborsRegressor
+
+
+def test_tasks_are_cut_by_the_time_of_their_own_base_model(data, work, monkeypatch) -> None:
+    class Clock(threading.local):
+        """The time of a thread, which passes when an engine says so."""
+
+        now = 0.0
+
+    class Timed(CountingEngine):
+        def __init__(self, seconds: float) -> None:
+            super().__init__(Learner(Ridge()))
+            self.seconds = seconds
+
+        def predict_many(self, X_train, y_train, masks, *args: Any, **kwargs: Any) -> np.ndarray:
+            clock.now += self.seconds * len(masks)
+            return super().predict_many(X_train, y_train, masks, *args, **kwargs)
+
+    clock = Clock()
+    monkeypatch.setattr(dispatch, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    fast, slow = Timed(0.4 * dispatch.SECONDS_PER_TASK), Timed(1.2 * dispatch.SECONDS_PER_TASK)
+    dispatcher = Dispatcher([fast, slow], data, n_jobs=2)
+    mixed = [replace(a, base=base) for a in (work[2], work[2]) for base in (0, 1)]
+    for sizes in ([2] * 4, [2] * 4), ([2] * 4, [1] * 8):
+        dispatcher.predict(mixed)
+        assert (fast.sizes, slow.sizes) == sizes
+        for engine in (fast, slow):
+            engine.sizes.clear()
+
+
+def one_column_is_broken(data: Data) -> Data:
+    X = data.X.copy()
+    X[:, 3] = np.nan
+    return Data(X, data.X_val, None, {})
+
+
+@pytest.mark.parametrize(("backend", "n_jobs"), WORKERS)
+def test_the_error_names_the_base_model_that_fails(backend, n_jobs, work, data) -> None:
+    bases = [Ridge(), Lasso(), LinearRegression()]
+    mixed = [GenericEngine(Learner(base)) for base in bases]
+    mixed[1].prefers = "threads"
+    tame = np.zeros((4, M), dtype=bool)
+    tame[:, 1] = True
+    wild = tame.copy()
+    wild[2, 3] = True
+    rows = (np.arange(30), np.arange(30, N), np.arange(3))
+    with (
+        parallel_config(backend=backend) if backend else parallel_config(),
+        Dispatcher(mixed, one_column_is_broken(data), n_jobs) as dispatcher,
+    ):
+        # Processes that have failed start anew, which takes long.
+        for bad in (1, 2) if backend == "loky" else (0, 1, 2):
+            calls = [
+                Assignment(work[0].y, *rows, wild if base == bad else tame, np.arange(4), base)
+                for base in (2, 0, 1)
+            ]
+            is_slow = backend == "loky" and bad == 2
+            for ask in (dispatcher.predict,) if is_slow else (dispatcher.predict, dispatcher.fit):
+                with pytest.raises(BaseModelError, match="contains NaN") as caught:
+                    ask(calls)
+                assert caught.value.model == repr(bases[bad])
+                assert caught.value.features == (1, 3)
+
+
+def test_each_base_model_gets_its_own_metadata(spied) -> None:
+    X = np.arange(12.0).reshape(6, 2)
+    params = [{"cohort": np.arange(6) * 10}, {}, {"names": list("abcdef"), "flag": "yes"}]
+    dispatcher = Dispatcher(
+        [GenericEngine(Learner(Spy())) for _ in params], Data(X, X, None, params)
+    )
+    rows = np.array([1, 2, 5])
+    whole = Assignment(
+        np.arange(6), rows, np.array([0, 3]), rows[:0], np.ones((1, 2), dtype=bool), np.arange(1)
+    )
+    dispatcher.fit([replace(whole, base=base) for base in (1, 0, 2)])
+    # Those that go to the same workers go in the order of the base models.
+    first, second, third = [seen for _, seen in spied]
+    assert list(first) == ["cohort"]
+    np.testing.assert_array_equal(first["cohort"], [10, 20, 50])
+    assert second == {}
+    assert list(third["names"]) == ["b", "c", "f"]
+    assert third["flag"] == "yes"
+    assert len(third) == 2
+
+
+class Endless(LinearRegression):
+    """Does not end before it is told to."""
+
+    enough: ClassVar[threading.Event] = threading.Event()
+
+    def fit(self, X: Any, y: Any) -> "Endless":
+        self.enough.wait(timeout=30.0)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_time_limit_names_the_base_model_that_takes_too_long(n_jobs, place, data, work) -> None:
+    Endless.enough.clear()
+    others: list[Engine] = [
+        GenericEngine(Learner(Ridge())),
+        KNNEngine(Learner(KNeighborsRegressor(3))),
+    ]
+    mixed = [*others[:place], GenericEngine(Learner(Endless())), *others[place:]]
+    dispatcher = Dispatcher(mixed, data, n_jobs, time_limit=0.5)
+    masks = np.zeros((2, M), dtype=bool)
+    masks[:, [1, 4]] = True
+    calls = [
+        Assignment(work[0].y, np.arange(30), np.arange(30, N), np.arange(3), masks, np.arange(2), b)
+        for b in (1, 2, 0)
+    ]
+    try:
+        with (
+            parallel_config(backend="threading"),
+            pytest.raises(BaseModelTimeoutError, match=r"not ended after 0\.5 s") as caught,
+        ):
+            dispatcher.predict(calls)
+        assert caught.value.model == "Endless()"
+        assert caught.value.features == (1, 4)
+    finally:
+        # What is left behind keeps libraries at one thread.
+        Endless.enough.set()
+        end = time.monotonic() + 20.0
+        while blas_threads._LIMIT._users and time.monotonic() < end:
+            time.sleep(0.01)
+    assert blas_threads._LIMIT._users == 0
+
+
+def test_whole_optimisations_are_given_away_if_no_base_model_needs_processes(data) -> None:
+    compiled = [KNNEngine(Learner(KNeighborsRegressor(k))) for k in (2, 3)]
+    assert Dispatcher(compiled, data, n_jobs=2).has_others()
+    assert not Dispatcher(compiled, data, n_jobs=1).has_others()
+    assert not Dispatcher(engines(), data, n_jobs=2).has_others()
+
+
 # -- native threads ------------------------------------------------------------------------------
 
 
@@ -463,13 +666,13 @@ def test_the_average_is_the_plain_mean(learner, n_models, data) -> None:
     seeds = np.arange(n_models)
     models = engine.fit_many(data.X, y, masks, seeds)
     features = [np.flatnonzero(mask) for mask in masks]
-    found = average_prediction(engine, models, features, data.X_val, 1)
+    found = average_prediction([engine], models, features, data.X_val, 1)
     expected = engine.predict_many(data.X, y, masks, data.X_val, seeds).mean(axis=0)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     # The order of the additions is the same for any number of workers.
     for backend in ("threading", "loky"):
         with parallel_config(backend=backend):
-            again = average_prediction(engine, models, features, data.X_val, 2)
+            again = average_prediction([engine], models, features, data.X_val, 2)
         np.testing.assert_array_equal(again, found)
 
 
@@ -485,7 +688,35 @@ def test_the_average_is_taken_on_one_native_thread(data) -> None:
     with two_native_threads():
         for n_jobs in (1, 2):
             average_prediction(
-                GenericEngine(Learner(model)), [model] * 12, [np.arange(M)] * 12, data.X, n_jobs
+                [GenericEngine(Learner(model))], [model] * 12, [np.arange(M)] * 12, data.X, n_jobs
             )
     assert len(seen) == 24
     assert all(set(sizes) == {1} for sizes in seen)
+
+
+def test_the_average_of_several_kinds_by_weight(data) -> None:
+    rng = np.random.default_rng(3)
+    bases = [ExtraTreeRegressor(max_depth=3), KNeighborsRegressor(3)]
+    mixed: list[Engine] = [GenericEngine(Learner(bases[0])), KNNEngine(Learner(bases[1]))]
+    masks = rng.random((23, M)) < 0.5
+    masks[4] = False
+    kinds, weights = rng.integers(2, size=23), rng.uniform(0.1, 2.0, 23)
+    y, seeds = data.X[:, 0], np.arange(23)
+    models = [
+        mixed[kind].fit_many(data.X, y, masks[[n]], seeds[[n]])[0] for n, kind in enumerate(kinds)
+    ]
+    features = [np.flatnonzero(mask) for mask in masks]
+    answers = [
+        model.predict(data.X_val[:, columns])
+        for model, columns in zip(models, features, strict=True)
+    ]
+    expected = np.average(answers, axis=0, weights=weights)[:, np.newaxis]
+    given = (mixed, models, features, data.X_val)
+    found = average_prediction(*given, 1, kinds, weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with parallel_config(backend="threading"):
+        np.testing.assert_array_equal(average_prediction(*given, 2, kinds, weights), found)
+    # Weights of 1 are no weights, to the last bit.
+    plain = average_prediction(*given, 1, kinds)
+    np.testing.assert_array_equal(average_prediction(*given, 1, kinds, np.ones(23)), plain)
+    np.testing.assert_allclose(plain[:, 0], np.mean(answers, axis=0), rtol=1e-12)

@@ -250,13 +250,13 @@ def test_what_is_small_is_a_matter_of_all_models_together(data, work, ways, monk
     engine = WatchingThreads(Learner(Ridge()))
     dispatcher = Dispatcher(engine, data, 2)
     dispatcher.predict(work)
-    per_model = dispatcher._seconds_per_model
+    [per_model] = dispatcher._seconds_per_model
     assert per_model > 0.0
     ways.clear()
     # 33 models are more than the limit, 11 are less; so small a task is never a single one.
     monkeypatch.setattr(dispatch, "SECONDS_PER_TASK", 1e-9)
     for assignments, way in [(work, ["own threads"]), (work[:1], [])]:
-        dispatcher._seconds_per_model = 1e-3
+        dispatcher._seconds_per_model = [1e-3]
         monkeypatch.setattr(dispatch, "SECONDS_WORTH_SHARING", 0.022)
         dispatcher.predict(assignments)
         assert ways == way
@@ -319,7 +319,7 @@ def test_any_number_of_workers_gives_the_same_to_the_last_bit(
             found += [np.concatenate(dispatcher.predict(work)) for _ in range(2)]
             models = [model for part in dispatcher.fit(work) for model in part]
             features = [np.flatnonzero(mask) for a in work for mask in a.masks]
-            averages.append(average_prediction(engine, models, features, data.X, n_jobs))
+            averages.append(average_prediction([engine], models, features, data.X, n_jobs))
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
     for other in averages[1:]:

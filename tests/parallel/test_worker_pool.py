@@ -342,7 +342,7 @@ def test_a_cluster_gets_the_same_result_with_the_data_sent_where_it_is_not_known
             assert sent == sorted(sent)
         assert False in sent
         # These workers are new, and know nothing.
-        trained._pool.close()
+        trained._pools["processes"].close()
         get_reusable_executor().shutdown(kill_workers=True)
         sent.clear()
         models = trained.fit(work())

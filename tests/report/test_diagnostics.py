@@ -179,8 +179,8 @@ def test_repeats_that_choose_by_chance(regressor, chosen):
         "others": np.array([rng.permutation(n_features) < 2 for _ in range(8)]),
         "none": np.zeros((8, n_features)),
     }[chosen]
-    model.n_repeats_, model.alphas_ = 8, alphas.astype(float)
-    model.alpha_ = model.alphas_.mean(axis=0)
+    model.n_repeats_, model.repeat_alphas_ = 8, alphas.astype(float)
+    model.alpha_ = model.repeat_alphas_.mean(axis=0)
     found = notices(Findings(model, None, stability=Stability.from_repeats(model)))
     doubts = [notice for notice in found if notice.title == "The repeats do not agree"]
     assert [doubt.level for doubt in doubts] == ([] if chosen == "the same" else ["warning"])

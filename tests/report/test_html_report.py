@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -18,6 +19,7 @@ from randsub.optim import ProjectedAdam
 from randsub.penalties import ExpectedSize
 from randsub.report import refit_code, write_report
 from randsub.report.markup import visible
+from randsub.report.text_format import listed
 from randsub.selection import Stability, stability
 from randsub.selection.stability_index import StabilityIndex
 from randsub.solver import Solver, Window
@@ -206,8 +208,11 @@ def test_stability(regressor, path, read):
     assert all(f"x{j}" in said for j in often)
 
 
-def test_code_makes_the_model_again():
+@pytest.mark.parametrize("is_mix", [False, True])
+def test_code_makes_the_model_again(is_mix):
     base = make_pipeline(PolynomialFeatures(2), Ridge(alpha=3.0))
+    if is_mix:
+        base = [("poly", base), ("knn", KNeighborsRegressor(3)), ("tree", "drop")]
     solver = Solver(refresh=Window(4), optimizer=ProjectedAdam(0.1))
     model = PRSRegressor(
         base, penalty=ExpectedSize(0.01), max_iter=7, solver=solver, random_state=3
@@ -301,3 +306,32 @@ def test_repeats_are_shown_without_reruns(path, read):
     heads = [head["text"] for head in reader.find("th", under="importances", scope="col")]
     assert heads[3:] == ["Spread", "Members", "Selected", "Mean alpha", "Low", "High"]
     assert "reruns on parts of the rows" in reader.text("stability")
+
+
+def test_several_base_models_have_a_section(friedman, path, read):
+    X, y = friedman
+    useless = DummyRegressor(strategy="constant", constant=60.0)
+    bases = [("knn", KNeighborsRegressor()), ("<b>", Ridge(alpha=2.0)), ("useless", useless)]
+    model = PRSRegressor(bases, n_estimators=10, max_iter=30, random_state=0).fit(X, y)
+    assert model.shares_["useless"] == 0.0
+    page = page_of(model, path)
+    reader = read(page)
+    assert "10 copies of 3 base models (knn, &lt;b&gt;, useless)" in page
+    said = reader.text("bases")
+    assert f"alpha: {max(model.shares_, key=model.shares_.get)} has the largest" in said
+    dropped = [name for name, share in model.shares_.items() if share == 0.0]
+    assert f"Dropped during training: {listed(dropped)}." in said
+    cells = [e["text"] for e in reader.find("td", under="bases")]
+    shares = [f"{share:.3f}" for share in model.shares_.values()]
+    assert cells[0:12:4] == shares
+    assert [int(n) for n in cells[1:12:4]] == [model.estimators_bases_.count(n) for n, _ in bases]
+    assert cells[2:4] == ["KNeighborsRegressor()", "KNNEngine"]
+    heads = [e["text"] for e in reader.find("th", under="bases", scope="col")]
+    kept = [name for name in model.shares_ if name not in dropped]
+    assert heads[5:] == ["Feature", *kept]
+    first = int(np.argmax(model.alpha_))
+    alphas = [f"{model.alphas_[name][0, first]:.3f}" for name in kept]
+    assert cells[12 : 13 + len(kept)] == [f"x{first}", *alphas]
+    assert "knn: KNeighborsRegressor(); <b>: Ridge(alpha=2.0)" in reader.text("fitted")
+    lines = data_of(page)["charts"]["shares"]["lines"]
+    assert lines["knn"] == pytest.approx(model.history_["share_knn"], rel=1e-4)

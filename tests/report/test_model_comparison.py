@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score, r2_score, root_mean_squared_error
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
@@ -186,3 +187,21 @@ def test_a_random_subspace_is_not_compared_with_itself(friedman):
     train, test = Rows(X[:80], y[:80], None), Rows(X[80:], y[80:], None)
     found = compare(model.fit(X[:80], y[:80]), train, test, **OPTIONS)
     assert [c.key for c in found.contenders] == ["model", "forest", "single", "constant"]
+
+
+def test_each_of_several_base_models_has_a_random_subspace(friedman):
+    X, y = friedman
+    bases = [("knn", KNeighborsRegressor()), ("ridge", Ridge())]
+    model = PRSRegressor(bases, n_estimators=5, max_iter=3, random_state=0).fit(X[:80], y[:80])
+    train, test = Rows(X[:80], y[:80], None), Rows(X[80:], y[80:], None)
+    found = compare(model, train, test, **OPTIONS)
+    assert found.find("single") is None
+    assert [c.name for c in found.contenders[2:4]] == [
+        "Plain random subspace of knn",
+        "Plain random subspace of ridge",
+    ]
+    alone = PRSRegressor(Ridge(), n_estimators=5, max_iter=3, random_state=0).fit(X[:80], y[:80])
+    of_ridge = compare(alone, train, test, **OPTIONS).find("subspace")
+    assert found.contenders[3].score == of_ridge.score
+    assert found.find("subspace").score == max(c.score for c in found.contenders[2:4])
+    assert not found.left_out

@@ -109,6 +109,13 @@ def test_noise_that_goes_with_a_relevant_column_is_selected():
     np.testing.assert_array_equal(selector.p_values_[:2], 1 / (1 + 4 * 9))
 
 
+def test_several_base_models():
+    X, y = data()
+    bases = [("knn", KNeighborsRegressor()), ("ridge", Ridge())]
+    selector = ShadowSelector(PRSRegressor(bases, **flat(**PRS)), n_runs=2, random_state=1)
+    assert selector.fit(X, y).get_support()[:3].all()
+
+
 def test_with_prs():
     X, y = data()
     model = PRSRegressor(KNeighborsRegressor(), **flat(penalty=ExpectedSize(1e-3), **PRS))

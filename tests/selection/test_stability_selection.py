@@ -188,3 +188,13 @@ def test_a_single_fit_has_no_repeats_to_tell_of(model):
 def test_numbers_for_repeats_are_checked(change):
     with pytest.raises(ValueError, match="of from_repeats must be"):
         Stability.from_repeats(PRSRegressor(), **change)
+
+
+def test_several_base_models():
+    X, y = data()
+    bases = [("ridge", Ridge()), ("knn", KNeighborsRegressor())]
+    model = PRSRegressor(bases, **flat(n_repeats=3, random_state=0, **PRS)).fit(X, y)
+    found = Stability.from_repeats(model)
+    np.testing.assert_array_equal(found.importances, model.repeat_alphas_)
+    reruns = stability(model, X, y, 2, random_state=0)
+    assert reruns.importances.shape == (2, 6)

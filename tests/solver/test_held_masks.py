@@ -10,7 +10,7 @@ from oracle import Chain, dense
 from randsub._masks import as_sparse
 from randsub.distributions import EDGE, Bernoulli, GroupedBernoulli
 from randsub.gradients import score_gradient
-from randsub.solver.loop import _round_gradient
+from randsub.solver.loop import _loss_gradients
 from randsub.solver.refresh import with_rows
 from randsub.solver.rounds import HeldMasks
 from tiny_world import begin, make_problem, make_settings, noisy
@@ -98,7 +98,7 @@ def test_gradient_of_a_round_is_that_over_all_parameters(family, baseline):
         weights /= weights.sum()
         costs = problem.loss.of_members(round_.targets, round_.predictions, round_.sample_weight)
         expected = score_gradient(family, masks, at, weights, costs, baseline)
-        found = _round_gradient(problem, numbers, round_, at)
+        [found], _ = _loss_gradients(problem, numbers, [round_], at[np.newaxis], np.ones(1))
         np.testing.assert_allclose(found[~nowhere], expected[~nowhere], rtol=1e-8, atol=1e-10)
         np.testing.assert_array_equal(found[nowhere], 0.0)
         np.testing.assert_array_equal(round_.unknown(), nowhere | masks.all(axis=0))

@@ -39,7 +39,7 @@ WAYS = ["fresh", "window", "coupled"]
 
 
 def engine_of(problem: Problem) -> FormulaEngine:
-    engine = problem.dispatcher.engine
+    engine = problem.dispatcher.engines[0]
     assert isinstance(engine, FormulaEngine)
     return engine
 

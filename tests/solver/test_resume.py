@@ -142,7 +142,7 @@ def test_an_interrupt_amid_an_epoch_keeps_the_epochs_before(way) -> None:
     final = train(world(), settings, begin(world(), settings), [recorder])
 
     problem = world()
-    engine = problem.dispatcher.engine
+    engine = problem.dispatcher.engines[0]
     assert isinstance(engine, FormulaEngine)
     # Six calls a refresh, two tasks of three batches; before epoch 7 comes the revival.
     models_before = recorder.states[7].n_models_trained
@@ -162,7 +162,7 @@ def test_an_interrupt_amid_an_epoch_keeps_the_epochs_before(way) -> None:
 
 def test_an_interrupt_before_the_first_epoch_is_done_is_passed_on() -> None:
     problem, settings = world(), make_settings()
-    engine = problem.dispatcher.engine
+    engine = problem.dispatcher.engines[0]
     assert isinstance(engine, FormulaEngine)
 
     def interrupt(n_calls: int) -> None:

@@ -117,7 +117,7 @@ def test_models_never_see_the_rows_they_are_asked_about(way) -> None:
     problem = telltale_problem()
     settings = make_settings(refresh=way, n_generations=4, ess_threshold=1.01, max_iter=5)
     run(problem, settings)
-    engine = problem.dispatcher.engine
+    engine = problem.dispatcher.engines[0]
     assert isinstance(engine, FormulaEngine)
     for call in engine.asked:
         n_val = len(problem.targets[0].val_rows)
@@ -190,7 +190,7 @@ def test_tasks_are_stratified_by_their_own_classes() -> None:
 def test_every_model_has_a_seed_of_its_own(way) -> None:
     problem = telltale_problem()
     run(problem, make_settings(refresh=way, n_generations=4, ess_threshold=1.01, max_iter=4))
-    engine = problem.dispatcher.engine
+    engine = problem.dispatcher.engines[0]
     assert isinstance(engine, FormulaEngine)
     seeds = np.concatenate([call.seeds for call in engine.asked])
     assert len(seeds) == engine.n_models

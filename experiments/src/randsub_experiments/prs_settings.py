@@ -18,6 +18,7 @@ PAPER: Final[Mapping[str, Any]] = {
     "standardize": True,
     "engine": "auto",
     "max_samples": None,
+    "bootstrap": False,
     "n_repeats": 1,
     # Not used where there are validation samples, one generation, no revival, no early stop.
     "validation_fraction": 0.2,

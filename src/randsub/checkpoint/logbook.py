@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from randsub.checkpoint.archive import read_archive, write_archive
 from randsub.checkpoint.fingerprint import changes, describe_parameters
 from randsub.exceptions import CheckpointError, CheckpointWarning
 from randsub.solver import Settings, TrainingState
-from randsub.solver.schedule import revival_epoch
+from randsub.solver.schedule import learns_shares, revival_epoch
 
 Outcome = TypeVar("Outcome")
 
@@ -181,3 +181,18 @@ def check_course(logbook: Logbook, state: TrainingState, then: Settings, now: Se
                     f"and not {old}; keep max_iter, or use Solver(n_revivals=0) if it is to be "
                     "raised later"
                 )
+    if state.shares.shape[1] > 1 and not _learns_alike(state, then, now):
+        raise logbook.refusal(
+            f"{change}, with which the shares of the base models would have been learned from "
+            "another epoch on; keep max_iter"
+        )
+
+
+def _learns_alike(state: TrainingState, then: Settings, now: Settings) -> bool:
+    """Whether, in all epochs so far, shares were learned with both or with none of the settings."""
+    for epoch in range(state.epoch):
+        done = tuple(tuple(e for e in epochs if e <= epoch) for epochs in state.revivals)
+        former = replace(state, epoch=epoch, revivals=done)
+        if (learns_shares(then, former) != learns_shares(now, former)).any():
+            return False
+    return True

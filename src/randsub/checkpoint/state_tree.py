@@ -17,6 +17,7 @@ from randsub.solver.problem import Problem, Settings
 from randsub.solver.rounds import Batch, HeldMasks, Proposal, Round
 from randsub.solver.state import EpochRecord, Result, TrainingState
 
+_COLUMN_TYPES = {**EpochRecord.__annotations__, "shares": float}
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
 
 
@@ -43,7 +44,7 @@ def frozen_history(history: tuple[EpochRecord, ...]) -> dict[str, Any]:
     """The history, one array per column."""
     columns = zip(*history, strict=True) if history else [()] * len(EpochRecord._fields)
     return {
-        name: np.array(column, dtype=EpochRecord.__annotations__[name])
+        name: np.array(column, dtype=_COLUMN_TYPES[name])
         for name, column in zip(EpochRecord._fields, columns, strict=True)
     }
 
@@ -76,43 +77,52 @@ def thawed_result(tree: Mapping[str, Any], problem: Problem) -> Result:
     generators = tuple(_generator(entry) for entry in tree["generators"])
     if len(generators) != n_tasks:
         raise ValueError(f"{len(generators)} generators")
-    shape = (n_tasks, problem.distribution.n_parameters)
+    shape = (n_tasks * problem.n_bases, problem.distribution.n_parameters)
     return Result(
         best_theta=_array(tree, "best_theta", shape, "f"),
+        best_shares=_shares(tree, "best_shares", (n_tasks, problem.n_bases)),
         best_objectives=_array(tree, "best_objectives", of_verdicts, "f"),
         best_epochs=_array(tree, "best_epochs", of_verdicts, "i"),
         generators=generators,
-        history=thawed_history(tree["history"]),
+        history=thawed_history(tree["history"], problem.n_bases),
         n_models_trained=int(tree["n_models_trained"]),
         stopped=None if tree["stopped"] is None else str(tree["stopped"]),
     )
 
 
-def thawed_history(tree: Mapping[str, Any]) -> tuple[EpochRecord, ...]:
-    """The records of the epochs."""
+def thawed_history(tree: Mapping[str, Any], n_bases: int = 1) -> tuple[EpochRecord, ...]:
+    """The records of the epochs, with the shares of so many base models."""
+    if len(tree["shares"]):
+        _array(tree, "shares", (len(tree["shares"]), n_bases), "f")
     columns = [tree[name].tolist() for name in EpochRecord._fields]
-    return tuple(EpochRecord(*row) for row in zip(*columns, strict=True))
+    records = [EpochRecord(*row) for row in zip(*columns, strict=True)]
+    return tuple(record._replace(shares=tuple(record.shares)) for record in records)
 
 
 def _thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> TrainingState:
     result = thawed_result(tree, problem)
-    of_tasks, of_verdicts = (len(problem.targets),), result.best_epochs.shape
+    of_rows, of_verdicts = (len(result.best_theta),), result.best_epochs.shape
     arrays = {
         "theta": (result.best_theta.shape, "f"),
-        "due": (of_tasks, "i"),
+        "due": (of_rows, "i"),
         "barred": (result.best_theta.shape, "b"),
         "best_criteria": (of_verdicts, "f"),
         "objectives": (of_verdicts, "f"),
         "verdicts": (of_verdicts, "f"),
-        "ess": (of_tasks, "f"),
+        "ess": (of_rows, "f"),
         "mark_objectives": (of_verdicts, "f"),
         "mark_epochs": (of_verdicts, "i"),
     }
     checked = {name: _array(tree, name, *wanted) for name, wanted in arrays.items()}
+    shares = _shares(tree, "shares", result.best_shares.shape)
     rounds = tuple(
-        _task_rounds(entries, problem, settings, task)
-        for task, entries in zip(range(*of_tasks), tree["rounds"], strict=True)
+        _rounds_of_row(entries, problem, settings, row, has_share=bool(share > 0.0))
+        for row, (entries, share) in enumerate(zip(tree["rounds"], shares.ravel(), strict=True))
     )
+    for of_task in np.split(np.arange(len(rounds)), len(problem.targets)):
+        first, *others = [rounds[row] for row in of_task.tolist() if rounds[row]] or [()]
+        if any(_query_rows(other) != _query_rows(first) for other in others):
+            raise ValueError("base models with different batches")
     epoch = int(tree["epoch"])
     revivals = tuple(tuple(map(int, epochs)) for epochs in tree["revivals"])
     counts = {"epochs": len(result.history), "revivals": len(revivals)}
@@ -121,11 +131,16 @@ def _thawed(tree: Mapping[str, Any], problem: Problem, settings: Settings) -> Tr
     return TrainingState(
         **vars(result),
         **checked,
+        shares=shares,
         epoch=epoch,
         optimizer=_memory(tree["optimizer"], problem, checked["theta"]),
         rounds=rounds,
         revivals=revivals,
     )
+
+
+def _query_rows(rounds: tuple[Round, ...]) -> list[list[int]]:
+    return [round_.batch.query_rows.tolist() for round_ in rounds]
 
 
 def _memory(entries: list[Any], problem: Problem, theta: FloatArray) -> Any:
@@ -145,16 +160,25 @@ def _generator(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return dict(entry)
 
 
-def _task_rounds(
-    entries: list[Any], problem: Problem, settings: Settings, task: int
+def _shares(tree: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> FloatArray:
+    shares = _array(tree, name, shape, "f")
+    if not ((shares >= 0.0).all() and np.allclose(shares.sum(axis=1), 1.0)):
+        raise ValueError(f"{name} that do not add up to 1")
+    return shares
+
+
+def _rounds_of_row(
+    entries: list[Any], problem: Problem, settings: Settings, row: int, *, has_share: bool
 ) -> tuple[Round, ...]:
+    if not entries and not has_share:
+        return ()
     if len(entries) != settings.n_batches:
         raise ValueError(f"{len(entries)} batches instead of {settings.n_batches}")
-    return tuple(_round(entry, problem, settings, task) for entry in entries)
+    return tuple(_round(entry, problem, settings, row) for entry in entries)
 
 
-def _round(entry: Mapping[str, Any], problem: Problem, settings: Settings, task: int) -> Round:
-    target, n_masks, window = problem.targets[task], settings.n_masks, settings.n_generations
+def _round(entry: Mapping[str, Any], problem: Problem, settings: Settings, row: int) -> Round:
+    target, n_masks, window = problem.target(row), settings.n_masks, settings.n_generations
     n_rows, n_outputs = target.encoded.shape
     n_parameters = problem.distribution.n_parameters
     query_rows = _indices(entry, "query_rows", n_rows)

@@ -21,6 +21,35 @@ BASE_MODELS: Final[Mapping[str, tuple[str, str | None, str]]] = {
 }
 
 
+def make_base_models(names: str, params: Sequence[tuple[str, Any]], task: Task) -> Any:
+    """A base model, or a list of (name, base model) if there are several.
+
+    Parameters
+    ----------
+    names : str
+        Names of base models, separated by commas; see :func:`make_base_model`.
+    params : sequence of (str, value)
+        If there are several, parameters begin with the name of one: ``knn__n_neighbors``.
+    task : {"regression", "classification"}
+    """
+    if "," not in names:
+        return make_base_model(names, params, task)
+    # That of a class is its own, without its module.
+    kinds = [(kind.rpartition(":")[2], kind) for kind in map(str.strip, names.split(","))]
+    own: dict[str, list[tuple[str, Any]]] = {name: [] for name, _ in kinds}
+    if len(own) < len(kinds):
+        raise ValueError(f"--base {names} has a name more than once; name each base model once.")
+    for param, value in params:
+        name, _, inner = param.partition("__")
+        if name not in own or not inner:
+            raise ValueError(
+                f"--base-param {param}: write which of {', '.join(own)} it belongs to, such as "
+                f"{kinds[0][0]}__{inner or param}."
+            )
+        own[name].append((inner, value))
+    return [(name, make_base_model(kind, own[name], task)) for name, kind in kinds]
+
+
 def make_base_model(name: str, params: Sequence[tuple[str, Any]], task: Task) -> Any:
     """The base model of ``--base`` and ``--base-param``.
 

@@ -79,7 +79,12 @@ def fit(options: Options) -> None:
     )
     _add_separator(columns)
     method = options.section("method")
-    _add_base_model(method, "tree")
+    _add_base_model(
+        method,
+        "tree",
+        ", or several of these separated by commas, whose shares in the ensemble are learned",
+        ", or knn__n_neighbors=3 if there are several base models",
+    )
     method.add(
         "--penalty NAME=LAM",
         f"penalty on alpha: {PENALTY_FORMS}; may be repeated",
@@ -347,16 +352,18 @@ def _add_separator(options: Options) -> None:
     options.add("--separator CHAR", "separator of columns of text (default: comma, or tab in .tsv)")
 
 
-def _add_base_model(options: Options, default: str) -> None:
+def _add_base_model(
+    options: Options, default: str, several: str = "", of_several: str = ""
+) -> None:
     names = ", ".join(BASE_MODELS)
     options.add(
         "--base MODEL",
-        f"base model: {names}, or any class as module:Class (default: {default})",
+        f"base model: {names}, or any class as module:Class{several} (default: {default})",
         default=default,
     )
     options.add(
         "--base-param NAME=VALUE",
-        "parameter of the base model, such as n_neighbors=3; may be repeated",
+        f"parameter of the base model, such as n_neighbors=3{of_several}; may be repeated",
         assignment,
         **_REPEATED,
     )

@@ -13,8 +13,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from randsub._tables import n_rows, take_columns
+from randsub._sklearn import check_method_params
+from randsub._tables import n_rows, take_columns, take_rows
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.engines.bootstrap import bootstrap_rows
+from randsub.engines.target_units import Unit
 from randsub.exceptions import BaseModelError
 
 # How far rounding may lead a probability out of [0, 1].
@@ -35,12 +38,18 @@ class Learner:
         In classification, whether a model predicts probabilities or casts one vote.
     passes_weight : bool
         Whether sample weights go to the base model's ``fit``.
+    bootstrap : bool
+        Whether each model is trained on a sample of the rows, drawn with replacement.
+    unit : Unit or None
+        Unit of the targets that engines are given, if it is not that of the user.
     """
 
     estimator: Any
     classes: np.ndarray[Any, Any] | None = None
     voting: Literal["soft", "hard"] = "hard"
     passes_weight: bool = False
+    bootstrap: bool = False
+    unit: Unit | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -65,6 +74,8 @@ class Engine(ABC):
     prefers: ClassVar[Literal["threads", "processes"]] = "processes"
     # The largest training set that the engine is made for, if there is a limit.
     most_rows: ClassVar[int | None] = None
+    # Whether the engine can train models on bootstrap samples.
+    can_bootstrap: ClassVar[bool] = False
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
@@ -188,6 +199,11 @@ def fit_one(
     The empty subset, and a training set in which a single class is left, give a constant model:
     the mean, the majority class, or the class frequencies.
     """
+    if learner.bootstrap and len(columns):
+        rows = bootstrap_rows(seed, len(y))
+        fit_params = check_method_params(X, dict(fit_params or {}), indices=rows)
+        X, y = take_rows(X, rows), y[rows]
+        sample_weight = None if sample_weight is None else sample_weight[rows]
     if len(columns) == 0 or (learner.classes is not None and is_one_class(y)):
         constant = DummyRegressor()
         if learner.classes is not None:

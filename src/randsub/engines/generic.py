@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import config_context, get_config
@@ -14,6 +14,8 @@ from randsub.engines.base import Engine, Learner, fit_one, predict_one
 
 class GenericEngine(Engine):
     """Clones and fits the base model on each subset of columns."""
+
+    can_bootstrap: ClassVar[bool] = True
 
     def __init__(self, learner: Learner) -> None:
         super().__init__(learner)

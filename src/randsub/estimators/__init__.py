@@ -7,6 +7,8 @@ A map of the room:
 * :mod:`~randsub.estimators.fit_data`: that data, split and scaled, with the engine that trains;
 * :mod:`~randsub.estimators.prs`: the parts of the method meet; :class:`PRSClassifier` and
   :class:`PRSRegressor` add their documentation;
+* :mod:`~randsub.estimators.named_bases`: several base models under names, as parameters;
+* :mod:`~randsub.estimators.assembly`: the parts, made from what a user writes;
 * :mod:`~randsub.estimators.run`: alpha is optimised, once or in several repeats, and members are
   drawn from it;
 * :mod:`~randsub.estimators.random_subspace`: members see K features, drawn uniformly;

@@ -56,6 +56,10 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         """The base model of the user, or the default."""
         return self._default_estimator() if self.estimator is None else self.estimator
 
+    def _bases(self) -> dict[str, Any]:
+        """The base models by name; the name of a single one is empty."""
+        return {"": self._base()}
+
     def _default_solver(self) -> Any:
         """The default solver; None for estimators without a solver."""
         return None
@@ -83,9 +87,13 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             params["solver"] = default
         return super().set_params(**params)
 
-    def _checked_base(self) -> Any:
-        """A copy of the base model, with its type and parameters checked."""
-        base = clone(self._base())
+    def _checked_bases(self) -> dict[str, Any]:
+        """Copies of the base models, with their types and parameters checked."""
+        return {name: self._checked_base(base) for name, base in self._bases().items()}
+
+    def _checked_base(self, base: Any) -> Any:
+        """A copy of a base model, with its type and parameters checked."""
+        base = clone(base)
         kind = get_tags(base).estimator_type
         # Estimators without a type are accepted.
         if kind not in (None, self._base_kind):
@@ -143,7 +151,7 @@ class SubspaceEnsemble(BaseModelHolder):
         """Targets for the loss, (n, C), and in classification the class of each sample, (n,)."""
 
     @abstractmethod
-    def _learner(self, base: Any, passes_weight: bool) -> Learner:
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int) -> Learner:
         """The base model with what an engine needs to know about it."""
 
     @abstractmethod
@@ -160,6 +168,10 @@ class SubspaceEnsemble(BaseModelHolder):
     def _count_repeats(self, given: Given) -> int:
         """Number of times that the subsets are searched, each with its own split."""
         return 1
+
+    def _draws_rows(self, base: Any, n_samples: int) -> bool:
+        """Whether models of a base model are trained on bootstrap samples."""
+        return False
 
     def _most_rows(self, n: int) -> int:
         """Largest number of training samples of a member, out of n."""
@@ -210,18 +222,18 @@ class SubspaceEnsemble(BaseModelHolder):
         self._begin()
         with self._all_or_nothing():
             given = check_input(self, *data)
-            self.estimator_, self.category_encoder_ = given.learner.estimator, given.encoder
+            self.estimator_, self.category_encoder_ = given.learners[0].estimator, given.encoder
             self._layout = given.layout
             logbook = Logbook(self, given.described, seed_words(self.random_state))
             if resume_from is not None:
                 # Whether max_iter may differ depends on the epoch of the checkpoint.
                 logbook.resume(resume_from, flexible=("max_iter",))
             prepared = prepare(self, given, logbook.seed)
-            self.standardizer_, self._engine = prepared.standardizer, prepared.dispatcher.engine
+            self.standardizer_, self._engines = prepared.standardizer, prepared.dispatcher.engines
             with prepared.dispatcher:
                 self._learn(prepared, logbook)
             self._leave_file()
-            self._ask_one_member(prepared)
+            self._ask_members(prepared)
         return self
 
     def _leave_file(self) -> None:
@@ -238,15 +250,21 @@ class SubspaceEnsemble(BaseModelHolder):
         X = check_new_table(self, X, self._layout, self.category_encoder_, seen)
         return self._average_of(X, np.arange(n_rows(X)))
 
-    def _ask_one_member(self, data: FitData) -> None:
-        """Raise an error if a member cannot predict, which training may not have needed."""
-        # A member without columns is a constant, not a base model.
-        place = next((i for i, seen in enumerate(self.estimators_features_) if len(seen)), 0)
-        self._average_of(data.samples.X, data.samples.rows[:1], slice(place, place + 1))
+    def _ask_members(self, data: FitData) -> None:
+        """Raise an error if members of a base model cannot predict, which training did not need."""
+        kinds, _ = self._kinds(slice(None))
+        asked: dict[Any, int] = {}
+        for place, seen in enumerate(self.estimators_features_):
+            # A member without columns is a constant, not a base model.
+            if len(seen):
+                asked.setdefault(0 if kinds is None else kinds[place], place)
+        for place in asked.values() or [0]:
+            self._average_of(data.samples.X, data.samples.rows[:1], slice(place, place + 1))
 
     def _average_of(self, X: Table, rows: IntArray, members: slice = slice(None)) -> FloatArray:
         """The same for rows of a checked table, a portion at a time, and for some members."""
         models, features = self.estimators_[members], self.estimators_features_[members]
+        kinds, weights = self._kinds(members)
         scaler, encoder = self.standardizer_, self.category_encoder_
         origin = columns = np.arange(X.shape[1])
         if encoder is not None:
@@ -262,12 +280,18 @@ class SubspaceEnsemble(BaseModelHolder):
                 scaled = part if scaler is None else scaler.transform(part, columns)
                 seen = scaled if encoder is None else encoder.transform(part, scaled)
                 answers.append(
-                    average_prediction(self._engine, models, features, seen, self.n_jobs)
+                    average_prediction(
+                        self._engines, models, features, seen, self.n_jobs, kinds, weights
+                    )
                 )
         except BaseModelError as error:
             names = getattr(self, "feature_names_in_", ())
             raise error.among(origin.tolist()).once().located(names, None) from error.__cause__
         return np.concatenate(answers)
+
+    def _kinds(self, members: slice) -> tuple[IntArray | None, FloatArray | None]:
+        """Base model and weight of some members; None if they are all alike."""
+        return None, None
 
     def to_report(
         self, path: PathLike[str] | str, X: Table | None = None, y: Any = None, **options: Any
@@ -302,13 +326,19 @@ class SubspaceEnsemble(BaseModelHolder):
         """
         mapping = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=self).add_self_request(self)
-        return router.add(estimator=self._base(), method_mapping=mapping)
+        for name, base in self._bases().items():
+            router.add(**{name or "estimator": base}, method_mapping=mapping)
+        return router
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        base = self._base()
-        tags.input_tags.sparse = get_tags(base).input_tags.sparse
-        tags.input_tags.allow_nan = takes_missing(base)
+        try:
+            bases = self._bases().values()
+        except ValueError:
+            # Bad base models are an error of fit.
+            return tags
+        tags.input_tags.sparse = all(get_tags(base).input_tags.sparse for base in bases)
+        tags.input_tags.allow_nan = all(map(takes_missing, bases))
         return tags
 
 
@@ -324,8 +354,8 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
     def _default_estimator(self) -> Any:
         return DecisionTreeClassifier()
 
-    def _checked_base(self) -> Any:
-        base = super()._checked_base()
+    def _checked_base(self, base: Any) -> Any:
+        base = super()._checked_base(base)
         if self.voting == "soft" and not hasattr(base, "predict_proba"):
             raise ValueError(
                 f"voting='soft' needs a base model with predict_proba, which {base!r} lacks. "
@@ -355,8 +385,9 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
         codes[rows] = np.searchsorted(self.classes_, y[rows])
         return np.eye(len(self.classes_))[codes], codes
 
-    def _learner(self, base: Any, passes_weight: bool) -> Learner:
-        return Learner(base, self.classes_, self.voting, passes_weight)
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int) -> Learner:
+        draws_rows = self._draws_rows(base, n_samples)
+        return Learner(base, self.classes_, self.voting, passes_weight, draws_rows)
 
     def predict_proba(self, X: Table) -> FloatArray:
         """Class probabilities: average probabilities of the members, or fractions of votes.
@@ -401,8 +432,9 @@ class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
     def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
         return np.asarray(y, dtype=float)[:, np.newaxis], None
 
-    def _learner(self, base: Any, passes_weight: bool) -> Learner:
-        return Learner(base, passes_weight=passes_weight)
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int) -> Learner:
+        draws_rows = self._draws_rows(base, n_samples)
+        return Learner(base, passes_weight=passes_weight, bootstrap=draws_rows)
 
     def predict(self, X: Table) -> FloatArray:
         """Predict the average of the members.

@@ -27,19 +27,19 @@ MISSING = "missing"
 
 
 def choose_categorical(
-    categorical_features: Any, X: Table, base: Any, names: Sequence[str]
+    categorical_features: Any, X: Table, bases: Sequence[Any], names: Sequence[str]
 ) -> IntArray:
     """Positions of the columns to encode.
 
     Parameters
     ----------
     categorical_features : {"auto", "from_dtype"}, array-like or None
-        "auto": if the base model is one of scikit-learn's that accepts only numbers, the columns
+        "auto": if a base model is one of scikit-learn's that accepts only numbers, the columns
         of a frame with a categorical dtype, and those of text or objects that cannot all be
         converted to numbers. "from_dtype": columns of text, objects or categorical dtype, for any
         base model. Otherwise the columns: names, positions, or a mask. None: no column.
     X : table of shape (n, M)
-    base : estimator
+    bases : sequence of estimators
     names : sequence of str
         Names of the columns; may be empty.
     """
@@ -47,7 +47,9 @@ def choose_categorical(
         return np.empty(0, dtype=np.intp)
     if not isinstance(categorical_features, str):
         return _listed(categorical_features, X, names)
-    if frame_kind(X) is None or (categorical_features == "auto" and not _only_numbers(base)):
+    if frame_kind(X) is None:
+        return np.empty(0, dtype=np.intp)
+    if categorical_features == "auto" and not any(map(_only_numbers, bases)):
         return np.empty(0, dtype=np.intp)
     categorical, text = _dtypes(X)
     if categorical_features == "auto":

@@ -10,9 +10,17 @@ from randsub.losses import LOSSES, Loss
 from randsub.penalties import Penalty
 from randsub.solver import Solver
 
+
+class SingleBaseModel(HasMethods):
+    """A base model; the message tells whoever gives a list of them where to go with it."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} (a list of base models is for PRSClassifier and PRSRegressor)"
+
+
 # Parameters of every ensemble over feature subsets.
 COMMON: dict[str, list[Any]] = {
-    "estimator": [HasMethods(["fit", "predict"]), None],
+    "estimator": [SingleBaseModel(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
     "standardize": ["boolean"],
@@ -31,6 +39,7 @@ VOTING: dict[str, list[Any]] = {"voting": [StrOptions({"hard", "soft"})]}
 
 CONSTRAINTS: dict[str, list[Any]] = {
     **COMMON,
+    "estimator": [HasMethods(["fit", "predict"]), list, None],
     "n_estimators": [Interval(Integral, 2, None, closed="left")],
     "alpha_init": [
         StrOptions({"auto"}),
@@ -42,6 +51,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "penalty": [Penalty, None],
     "feature_groups": [StrOptions({"prefix"}), "array-like", dict, None],
     "categorical_features": [StrOptions({"auto", "from_dtype"}), "array-like", None],
+    "bootstrap": ["boolean", StrOptions({"auto"})],
     "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     "max_samples": [
         Interval(Integral, 2, None, closed="left"),

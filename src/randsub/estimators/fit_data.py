@@ -1,9 +1,9 @@
 """The data of a fit: as passed by the user, and split and scaled for training."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,10 +12,16 @@ from randsub._tables import by_column, n_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner
+from randsub.engines.target_units import needs_units, unit_of
 from randsub.estimators.categories import CategoryEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.parallel import Data, Dispatcher
 
+# n_repeats="auto" repeats where validation is noise: at least as many features as samples, and
+# few samples; and more often where there are many times as many features.
+AUTO_REPEATS, AUTO_REPEATS_WIDE = 5, 20
+WIDE = 10
+MOST_SAMPLES = 1000
 # Kind of the table that members are trained on ("pandas", "polars", "sparse", or None for an
 # array), and the names of its columns.
 Layout: TypeAlias = tuple[str | None, list[Any]]
@@ -48,15 +54,16 @@ class Samples(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The arguments of ``fit``, checked; ``metadata`` is passed to the base models.
+    """The arguments of ``fit``, checked.
 
+    ``learners`` are the base models, and ``metadata`` what is passed to each of them.
     ``validation`` is None if there is no validation data.
     """
 
-    learner: Learner
+    learners: Sequence[Learner]
     samples: Samples
     validation: Samples | None
-    metadata: dict[str, Any]
+    metadata: Sequence[dict[str, Any]]
     layout: Layout
     encoder: CategoryEncoder | None
 
@@ -66,7 +73,11 @@ class Given(NamedTuple):
         return {
             **self.samples.described(),
             **(nothing if self.validation is None else self.validation.described("_val")),
-            **{name: describe_data(value) for name, value in self.metadata.items()},
+            **{
+                f"{name} of base model {n}" if n else name: describe_data(value)
+                for n, of_base in enumerate(self.metadata)
+                for name, value in of_base.items()
+            },
         }
 
 
@@ -137,7 +148,7 @@ class FitData:
 def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     """Split and scale the data of an ensemble's fit, and choose the engine that trains on it."""
     rngs = repeat_generators(seed, model._count_repeats(given))
-    learner, samples, validation = given.learner, given.samples, given.validation
+    samples, validation = given.samples, given.validation
     encoded, strata = model._encode(samples.y, samples.rows)
     judges, splits = samples, [Split(samples.rows, samples.rows[:0])] * len(rngs)
     val_encoded, val_strata = encoded, strata
@@ -158,9 +169,13 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
         origin = given.encoder.origin_
     X, X_val = (part := by_column(X)), part if X_val is X else by_column(X_val)
     weight = samples.sample_weight
-    engine = choose_engine(
-        model.engine, learner.estimator, X, samples.y, weight, model._most_rows(n_rows(X))
-    )
+    most_rows = model._most_rows(n_rows(X))
+    engines = [
+        choose_engine(
+            model.engine, one.estimator, X, samples.y, weight, most_rows, bootstrap=one.bootstrap
+        )(one)
+        for one in _in_units(given.learners, samples)
+    ]
     return FitData(
         samples=samples,
         encoded=encoded,
@@ -174,7 +189,7 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
         val_loss_weight=judges.loss_weight(),
         standardizer=standardizer,
         dispatcher=Dispatcher(
-            engine(learner),
+            engines,
             Data(X, X_val, weight, given.metadata),
             model.n_jobs,
             origin,
@@ -184,6 +199,17 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     )
 
 
+def _in_units(learners: Sequence[Learner], samples: Samples) -> list[Learner]:
+    """The learners, with a unit of the targets for those that need one."""
+    found = []
+    for learner in learners:
+        if learner.classes is None and needs_units(learner.estimator):
+            y = np.asarray(samples.y, dtype=float)[samples.rows]
+            learner = replace(learner, unit=unit_of(y, samples.loss_weight()[samples.rows]))
+        found.append(learner)
+    return found
+
+
 def choose_engine(
     engine: str | type[Engine],
     estimator: Any,
@@ -191,10 +217,13 @@ def choose_engine(
     y: Any,
     sample_weight: FloatArray | None,
     most_rows: int | None = None,
+    *,
+    bootstrap: bool = False,
 ) -> type[Engine]:
     """The first engine that reproduces this estimator on this data, or that of the user.
 
-    ``most_rows`` is the size of the largest training set; by default all of X.
+    ``most_rows`` is the size of the largest training set; by default all of X. ``bootstrap`` says
+    whether models are trained on bootstrap samples.
     """
     n_train = n_rows(X) if most_rows is None else most_rows
 
@@ -202,6 +231,8 @@ def choose_engine(
         return engine.most_rows is None or n_train <= engine.most_rows
 
     def is_usable(engine: type[Engine]) -> bool:
+        if bootstrap and not engine.can_bootstrap:
+            return False
         return takes_rows(engine) and engine.is_usable_for(estimator, X, y, sample_weight)
 
     if engine == "auto":
@@ -216,6 +247,11 @@ def choose_engine(
         raise ValueError(
             f"engine={engine!r} supports training sets of at most {chosen.most_rows} samples, "
             f"got up to {n_train}; use engine='auto', or max_samples if the model has it."
+        )
+    if bootstrap and not chosen.can_bootstrap:
+        raise ValueError(
+            f"engine={engine!r} cannot train {estimator!r} on bootstrap samples; use "
+            "bootstrap=False, or engine='auto'."
         )
     if not is_usable(chosen):
         raise ValueError(
@@ -236,6 +272,29 @@ def sample_limit(max_samples: Any, n_train: int) -> int | None:
 def seed_words(random_state: Any) -> IntArray:
     """Four integers that seed all random numbers of a fit."""
     return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
+
+
+def count_repeats(
+    n_repeats: int | Literal["auto"], *, n_samples: int, n_parameters: int, splits: bool
+) -> int:
+    """Number of repeats of a fit.
+
+    Parameters
+    ----------
+    n_repeats : int or "auto"
+        That of the user.
+    n_samples : int
+        Number of samples of positive weight.
+    n_parameters : int
+        Number of features, or of groups of them.
+    splits : bool
+        Whether each repeat has a validation split of its own.
+    """
+    if n_repeats != "auto":
+        return n_repeats
+    if not splits or n_samples > MOST_SAMPLES or n_parameters < n_samples:
+        return 1
+    return AUTO_REPEATS_WIDE if n_parameters >= WIDE * n_samples else AUTO_REPEATS
 
 
 def repeat_generators(seed: IntArray, n_repeats: int) -> list[np.random.Generator]:

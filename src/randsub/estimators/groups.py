@@ -1,4 +1,4 @@
-"""Groups of columns that are drawn together, and columns by name or position."""
+"""Columns that are drawn together and the law of the subsets; columns by name or position."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from randsub._typing import IntArray
+from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
 
 
 def resolve_groups(feature_groups: Any, n_features: int, names: Sequence[str]) -> IntArray:
@@ -130,3 +131,26 @@ def column_position(
 
 def _known(position: Mapping[str, int]) -> str:
     return f"X has {list(position)[:10]}" if position else "X has no column names"
+
+
+def choose_distribution(
+    distribution: str | SubsetDistribution,
+    feature_groups: Any,
+    n_features: int,
+    names: Sequence[str],
+) -> SubsetDistribution:
+    """The distribution of masks: independent per column or per group, or that of the user."""
+    if isinstance(distribution, str):
+        if feature_groups is None:
+            return Bernoulli(n_features)
+        return GroupedBernoulli(resolve_groups(feature_groups, n_features, names))
+    if feature_groups is not None:
+        raise ValueError(
+            "feature_groups and distribution both define which columns are drawn together; give "
+            "only one of them."
+        )
+    if distribution.n_columns != n_features:
+        raise ValueError(
+            f"distribution is for {distribution.n_columns} columns, but X has {n_features}."
+        )
+    return distribution

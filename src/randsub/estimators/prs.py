@@ -13,42 +13,39 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._sklearn import fit_context
-from randsub._typing import FloatArray, Table
+from randsub._typing import FloatArray, IntArray, Table
 from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
-from randsub.distributions import Bernoulli, GroupedBernoulli, SubsetDistribution
+from randsub.distributions import SubsetDistribution
+from randsub.estimators.assembly import assemble
 from randsub.estimators.base import SubspaceEnsemble
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.fit_data import FitData, Given, Split, sample_limit
-from randsub.estimators.groups import resolve_groups
-from randsub.estimators.run import EnsembleRun
-from randsub.losses import (
-    LOSSES,
-    Loss,
-    Reference,
+from randsub.estimators.fit_data import (
+    AUTO_REPEATS_WIDE,
+    WIDE,
+    FitData,
+    Given,
+    count_repeats,
+    sample_limit,
 )
-from randsub.optim import (
-    OPTIMIZERS,
-    FisherAdam,
-    Optimizer,
+from randsub.estimators.groups import choose_distribution
+from randsub.estimators.named_bases import NamedBases, is_mix
+from randsub.estimators.run import EnsembleRun, Members
+from randsub.losses import (
+    Loss,
 )
 from randsub.penalties import Penalty
-from randsub.solver import Problem, ProgressBar, Result, Settings, Solver, Target
-from randsub.solver.problem import LARGEST_FIRST_SUBSET
-from randsub.solver.rounds import thin
-
-# n_repeats="auto" repeats where validation is noise: at least as many features as samples, and
-# few samples; and more often where there are many times as many features.
-AUTO_REPEATS, AUTO_REPEATS_WIDE = 5, 20
-WIDE = 10
-MOST_SAMPLES = 1000
+from randsub.solver import ProgressBar, Result, Solver
+from randsub.solver.shares import mixed_penalty
+from randsub.solver.state import EpochRecord
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BasePRS(CallbackSupport, SubspaceEnsemble):
+class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
     """Common part of :class:`PRSClassifier` and :class:`PRSRegressor`."""
 
     alpha_init: Any = "auto"
@@ -59,6 +56,7 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
     categorical_features: Any = "auto"
     distribution: Literal["auto"] | SubsetDistribution = "auto"
     max_samples: float | None = None
+    bootstrap: bool | Literal["auto"] = "auto"
     max_iter: int | None = None
     n_iter_no_change: int | None = None
     n_repeats: int | Literal["auto"] = "auto"
@@ -71,6 +69,16 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
         """Importance of each feature: the probability with which a member sees it, ``alpha_``."""
         check_is_fitted(self, "alpha_")
         return self.alpha_
+
+    def _bases(self) -> dict[str, Any]:
+        return self.named_bases() if is_mix(self.estimator) else super()._bases()
+
+    def _kinds(self, members: slice) -> tuple[IntArray | None, FloatArray | None]:
+        if not hasattr(self, "shares_"):
+            return None, None
+        numbers = {name: number for number, name in enumerate(self.shares_)}
+        kinds = [numbers[name] for name in self.estimators_bases_[members]]
+        return np.array(kinds, dtype=np.intp), self.estimators_weights_[members]
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -109,7 +117,7 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
             the differences. If ``random_state`` is not an int, the seed of the earlier fit is used.
             ``n_jobs``, ``task_timeout``, ``verbose`` and the callbacks may differ, and so may
             ``max_iter`` if training up to the checkpoint would have been the same, which is always
-            the case if the solver has ``n_revivals=0``.
+            the case if the solver has ``n_revivals=0`` and there is one base model.
         **fit_params : dict
             Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
             scikit-learn guide on metadata routing.
@@ -133,6 +141,12 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
         n_epochs = self.max_iter or solver.max_iter
         self._init_callback_context(max_subtasks=max(n_epochs, n_repeats))
 
+    def _draws_rows(self, base: Any, n_samples: int) -> bool:
+        if self.bootstrap == "auto":
+            is_tree = isinstance(base, DecisionTreeClassifier | DecisionTreeRegressor)
+            return is_tree and self.n_features_in_ < WIDE * n_samples
+        return self.bootstrap
+
     def _most_rows(self, n: int) -> int:
         limit = sample_limit(self.max_samples, n)
         return n if limit is None else min(n, limit)
@@ -152,6 +166,9 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
     def _learn(self, data: FitData, logbook: Logbook) -> None:
         problem, settings, theta = assemble(self, data)
         self._distribution, self.solver_ = problem.distribution, clone(self._solver())
+        if is_mix(self.estimator):
+            unfitted = [engine.learner.estimator for engine in data.dispatcher.engines]
+            self.estimator_ = [*zip(self._bases(), unfitted, strict=True)]
         run = EnsembleRun(self, data, problem, settings, logbook)
         weight = data.samples.sample_weight
         facts = {
@@ -164,14 +181,28 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
                 callbacks.append(ProgressBar().for_run(run))
             result, members = run.trained(theta, callbacks)
             self._record(result, problem.penalty)
-            self.estimators_, self.estimators_features_ = members
+            self._keep(members)
+
+    def _keep(self, members: Members) -> None:
+        self.estimators_, self.estimators_features_ = list(members.models), list(members.columns)
+        if is_mix(self.estimator):
+            names = [*self.shares_]
+            self.estimators_bases_ = [names[kind] for kind in members.kinds]
+            self.estimators_weights_ = members.weights
 
     def _record(self, result: Result, penalty: Penalty | None) -> None:
-        thetas, columns = result.best_theta, self._distribution.column_parameters()
+        thetas, columns = result.best_alpha, self._distribution.column_parameters()
         self.n_repeats_ = len(thetas)
-        self.alphas_ = thetas[:, columns]
-        self.alpha_ = self.alphas_.mean(axis=0)
-        self.alpha_std_ = self.alphas_.std(axis=0)
+        self.repeat_alphas_ = thetas[:, columns]
+        self.alphas_: Any = self.repeat_alphas_
+        if is_mix(self.estimator):
+            names = [*self._bases()]
+            of_bases = result.best_theta.reshape(len(thetas), len(names), -1)[:, :, columns]
+            self.alphas_ = {name: of_bases[:, base] for base, name in enumerate(names)}
+            shares = result.best_shares.mean(axis=0).tolist()
+            self.shares_ = dict(zip(names, shares, strict=True))
+        self.alpha_ = self.repeat_alphas_.mean(axis=0)
+        self.alpha_std_ = self.repeat_alphas_.std(axis=0)
         if (
             self._distribution.n_parameters != self.n_features_in_
             or self.feature_groups is not None
@@ -181,12 +212,14 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
         sizes = [self._distribution.expected_size(theta) for theta in thetas]
         self.expected_size_ = sum(sizes) / len(sizes)
         n_epochs = len(result.history)
-        self.history_ = pd.DataFrame(
-            result.history, index=pd.RangeIndex(1, n_epochs + 1, name="epoch")
-        )
+        self.history_ = history_frame(result.history, [*getattr(self, "shares_", ())])
         paid = 0.0
         if penalty is not None:
-            paid = sum(penalty.value(theta[np.newaxis]) for theta in thetas) / len(thetas)
+            n_bases, rows = result.best_shares.shape[1], result.best_theta
+            paid = sum(
+                mixed_penalty(penalty, rows[n * n_bases : (n + 1) * n_bases], shares[np.newaxis])
+                for n, shares in enumerate(result.best_shares)
+            ) / len(thetas)
         self.validation_loss_ = result.best_objective - paid
         self.n_iter_ = n_epochs
         self.best_iter_ = result.best_epoch
@@ -194,210 +227,14 @@ class BasePRS(CallbackSupport, SubspaceEnsemble):
         self.n_models_trained_ = result.n_models_trained + self.n_estimators
 
 
-# -- from what a user writes to a problem to solve -------------------------------------------------
-
-
-def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
-    """The optimisation problem of a model and its data, the settings, and the initial theta.
-
-    Every repeat is a task, with its split of the data and its random generator.
-    """
-    solver = model._solver()
-    n_train = min(len(split.train_rows) for split in data.splits)
-    distribution = choose_distribution(
-        model.distribution, model.feature_groups, model.n_features_in_, data.feature_names
+def history_frame(history: Sequence[EpochRecord], names: Sequence[str] = ()) -> pd.DataFrame:
+    """One row per epoch; with the names of several base models, a column for each share."""
+    frame = pd.DataFrame(
+        history,
+        columns=list(EpochRecord._fields),
+        index=pd.RangeIndex(1, len(history) + 1, name="epoch"),
     )
-    n_parameters = distribution.n_parameters
-    theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
-    loss = choose_loss(model.loss, model._task, model.n_estimators, data.encoded[data.samples.rows])
-    limit = sample_limit(model.max_samples, n_train)
-    problem = Problem(
-        distribution=distribution,
-        loss=loss,
-        penalty=bind_penalty(model.penalty, distribution),
-        optimizer=choose_optimizer(solver, distribution, model.penalty),
-        dispatcher=data.dispatcher,
-        targets=[
-            _target(model._task, data, split, loss, limit, rng)
-            for split, rng in zip(data.splits, data.rngs, strict=True)
-        ],
-        sample_weight=data.loss_weight,
-        feature_names=data.feature_names,
-    )
-    settings = solver.settings(
-        n_masks=model.n_estimators,
-        n_train=n_train,
-        n_parameters=n_parameters,
-        objective=model.objective,
-        max_samples=limit,
-        max_iter=model.max_iter,
-        n_iter_no_change=model.n_iter_no_change,
-        # The few validation samples of a repeat would choose its epoch by luck. What the other rows
-        # are too kind about is not the same in all repeats.
-        chooses_on_all=len(data.splits) > 1 and data.judges is data.samples,
-    )
-    return problem, settings, np.repeat(theta, len(data.rngs), axis=0)
-
-
-def _target(
-    task: str,
-    data: FitData,
-    split: Split,
-    loss: Loss,
-    limit: int | None,
-    rng: np.random.Generator,
-) -> Target:
-    """Targets and rows of one repeat."""
-    val_rows = np.sort(thin(split.val_rows, limit, data.val_strata, rng))
-    val_encoded = data.val_encoded[val_rows]
-    if data.judges is not data.samples:
-        loss.check_validation(val_encoded)
-    reference = Reference()
-    if task == "regression":
-        train = split.train_rows
-        reference = loss.reference(data.encoded[train, 0], data.loss_weight[train])
-    return Target(
-        y=data.samples.y,
-        encoded=reference.apply(data.encoded),
-        validation=reference.apply(val_encoded),
-        train_rows=split.train_rows,
-        val_rows=val_rows,
-        val_weight=data.val_loss_weight[val_rows],
-        strata=data.strata,
-        reference=reference,
-    )
-
-
-def count_repeats(
-    n_repeats: int | Literal["auto"], *, n_samples: int, n_parameters: int, splits: bool
-) -> int:
-    """Number of repeats of a fit.
-
-    Parameters
-    ----------
-    n_repeats : int or "auto"
-        That of the user.
-    n_samples : int
-        Number of samples of positive weight.
-    n_parameters : int
-        Number of features, or of groups of them.
-    splits : bool
-        Whether each repeat has a validation split of its own.
-    """
-    if n_repeats != "auto":
-        return n_repeats
-    if not splits or n_samples > MOST_SAMPLES or n_parameters < n_samples:
-        return 1
-    return AUTO_REPEATS_WIDE if n_parameters >= WIDE * n_samples else AUTO_REPEATS
-
-
-def has_repeats(model: Any) -> bool:
-    """Whether a fitted model of any kind knows several alphas, and so their spread."""
-    return getattr(model, "n_repeats_", 1) > 1
-
-
-def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:
-    """The loss, checked against the task and the targets (n, C)."""
-    if isinstance(loss, str):
-        chosen = LOSSES[{"regression": "squared_error", "classification": "cross_entropy"}[task]]()
-        if loss != "auto":
-            chosen = LOSSES[loss]()
-    else:
-        chosen = loss
-    if task not in chosen.tasks:
-        usable = [name for name, make in LOSSES.items() if task in make().tasks]
-        raise ValueError(f"loss={loss!r} is not for {task}; use one of {usable}.")
-    chosen.check(y)
-    return chosen.for_ensemble(n_masks)
-
-
-def choose_optimizer(
-    solver: Solver, distribution: SubsetDistribution, penalty: Penalty | None = None
-) -> Optimizer:
-    """The optimiser, checked against distribution and penalty; an object has its own rate."""
-    optimizer = solver.optimizer
-    if optimizer == "auto":
-        optimizer = "fisher_adam" if distribution.is_independent else "adam"
-    if isinstance(optimizer, str):
-        chosen = OPTIMIZERS[optimizer](solver.learning_rate)
-    else:
-        chosen = optimizer
-        chosen.check()
-    if isinstance(chosen, FisherAdam) and not distribution.is_independent:
-        raise ValueError(
-            f"optimizer={optimizer!r} needs features that are drawn independently of each other, "
-            f"which {distribution!r} does not promise (is_independent=False); use 'adam'."
-        )
-    if chosen.is_proximal and penalty is not None and not penalty.has_prox:
-        usable = [name for name, make in OPTIMIZERS.items() if not make(1.0).is_proximal]
-        raise ValueError(
-            f"optimizer={optimizer!r} needs a penalty with a proximal step, which {penalty!r} does "
-            f"not have; use one of {usable}."
-        )
-    return chosen
-
-
-def choose_distribution(
-    distribution: str | SubsetDistribution,
-    feature_groups: Any,
-    n_features: int,
-    names: Sequence[str],
-) -> SubsetDistribution:
-    """The distribution of masks: independent per column or per group, or that of the user."""
-    if isinstance(distribution, str):
-        if feature_groups is None:
-            return Bernoulli(n_features)
-        return GroupedBernoulli(resolve_groups(feature_groups, n_features, names))
-    if feature_groups is not None:
-        raise ValueError(
-            "feature_groups and distribution both define which columns are drawn together; give "
-            "only one of them."
-        )
-    if distribution.n_columns != n_features:
-        raise ValueError(
-            f"distribution is for {distribution.n_columns} columns, but X has {n_features}."
-        )
-    return distribution
-
-
-def bind_penalty(penalty: Penalty | None, distribution: SubsetDistribution) -> Penalty | None:
-    """The penalty, checked, with the number of columns per entry of theta."""
-    if penalty is None:
-        return None
-    penalty.check(distribution.n_parameters)
-    sizes = np.bincount(distribution.column_parameters(), minlength=distribution.n_parameters)
-    return penalty.for_fit(sizes)
-
-
-def initial_theta(
-    alpha_init: Any, n_masks: int, n_parameters: int, penalty: Penalty | None
-) -> FloatArray:
-    """Initial alpha, shape (1, n_parameters)."""
-    if isinstance(alpha_init, str):
-        alpha_init = min(0.5, 5.0 / n_masks, LARGEST_FIRST_SUBSET / n_parameters)
-    theta = probabilities(alpha_init, n_parameters)
-    if penalty is None and np.isin(theta, (0.0, 1.0)).all():
-        raise ValueError(
-            "alpha_init must have a value between 0 and 1: every value is 0 or 1, and nothing can "
-            "be learned about features that are never or always drawn."
-        )
-    return theta[np.newaxis]
-
-
-def probabilities(alpha_init: Any, n_parameters: int) -> FloatArray:
-    """One probability per feature or group, (n_parameters,), not all of them 0."""
-    try:
-        theta = np.asarray(alpha_init, dtype=float)
-    except (ValueError, TypeError):
-        raise ValueError(f"alpha_init must hold numbers, got {alpha_init!r}.") from None
-    if theta.ndim and theta.shape != (n_parameters,):
-        raise ValueError(
-            f"alpha_init must be a number or have one entry for each of the {n_parameters} "
-            f"features or groups, got an array of shape {theta.shape}."
-        )
-    if not ((theta >= 0.0) & (theta <= 1.0)).all() or not theta.any():
-        raise ValueError(
-            "alpha_init must hold probabilities in [0, 1], not all of them 0, got values from "
-            f"{theta.min():g} to {theta.max():g}."
-        )
-    return np.broadcast_to(theta, n_parameters).copy()
+    shares = frame.pop("shares")
+    for base, name in enumerate(names):
+        frame[f"share_{name}"] = [of_epoch[base] for of_epoch in shares]
+    return frame

@@ -17,7 +17,7 @@ from randsub.estimators.base import ClassificationEnsemble, RegressionEnsemble, 
 from randsub.estimators.constraints import COMMON, VOTING
 from randsub.estimators.cross_validation import validation_score
 from randsub.estimators.fit_data import FitData
-from randsub.estimators.run import train_members
+from randsub.estimators.run import Draw, train_members
 from randsub.exceptions import BaseModelError
 from randsub.parallel import one_thread
 
@@ -53,7 +53,7 @@ class BaseRandomSubspace(SubspaceEnsemble):
         self.expected_size_ = float(self.max_features_)
         self.n_models_trained_ = n_models + self.n_estimators
         masks = draw_masks(self.n_estimators, n_features, self.max_features_, rng)
-        self.estimators_, self.estimators_features_ = train_members(data, [(masks, rng)])
+        self.estimators_, self.estimators_features_ = train_members(data, [Draw(masks, rng)])
 
     def _fixed(self) -> int:
         """K as given by ``max_features``."""

@@ -14,6 +14,7 @@ from randsub._progress import Bar
 from randsub._sklearn import Interval, StrOptions
 from randsub._typing import BoolArray, FloatArray, Table
 from randsub.checkpoint import Logbook
+from randsub.estimators.assembly import probabilities
 from randsub.estimators.base import ClassificationEnsemble, RegressionEnsemble, SubspaceEnsemble
 from randsub.estimators.candidate_search import CandidateSearch
 from randsub.estimators.constraints import COMMON, VOTING
@@ -21,8 +22,7 @@ from randsub.estimators.cross_validation import cross_validated_average
 from randsub.estimators.cutoff import best_cutoff
 from randsub.estimators.fit_data import FitData
 from randsub.estimators.folds import Folds
-from randsub.estimators.prs import probabilities
-from randsub.estimators.run import train_members
+from randsub.estimators.run import Draw, train_members
 from randsub.exceptions import BaseModelError
 from randsub.parallel import one_thread
 
@@ -83,7 +83,7 @@ class BaseRaSE(SubspaceEnsemble):
         )
         self.n_models_trained_ = result.n_models_trained + self.n_estimators
         self._tune(data, result.masks, folds, rng)
-        self.estimators_, self.estimators_features_ = train_members(data, [(result.masks, rng)])
+        self.estimators_, self.estimators_features_ = train_members(data, [Draw(result.masks, rng)])
 
     def _largest_size(self, n_train: int) -> int:
         n_features, max_size = self.n_features_in_, self.max_size

@@ -22,10 +22,16 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
 
     Parameters
     ----------
-    estimator : estimator, default=None
-        The base model, any scikit-learn regressor; a decision tree by default.
+    estimator : estimator or list of (str, estimator), default=None
+        The base model, any scikit-learn regressor; a decision tree by default. A list of names
+        and base models, ``[("knn", KNeighborsRegressor()), ("svm", SVR())]``, mixes several in
+        one ensemble: each has its own alpha, and their shares are learned, too. They are parameters
+        by name: ``set_params(knn__n_neighbors=7, svm="drop")``.
+        Base models that depend on the scale of y, such as SVR, are trained on standardised targets;
+        members predict in the units of y.
     n_estimators : int, default=100
-        Number of members of the final ensemble, and of base models per batch during training.
+        Number of members of the final ensemble, and of models per batch during training; with
+        several base models, of models of each per batch.
     alpha_init : "auto", float or array-like, default="auto"
         Selection probabilities at the start. "auto" is ``min(0.5, 5 / n_estimators)``, so that
         each feature is seen by about five models per batch; with more than 600 features, the
@@ -57,6 +63,13 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Largest number of samples (or share of the training samples) that a base model is trained
         on, predicts per batch, and predicts in validation. They are drawn anew with the batches,
         that is at revivals and refreshes with ``refresh="fresh"``.
+    bootstrap : bool or "auto", default="auto"
+        Whether each base model is trained on a bootstrap sample: as many rows as there are, drawn
+        with replacement, in training and in the final ensemble. "auto" does so for decision trees
+        (not inside pipelines), whose average is much better for it, if there are fewer than ten
+        times as many features as samples: with more, the ranking of the features is worse for it.
+        Other base models see all rows. If True, those are trained by scikit-learn, without a
+        compiled engine.
     max_iter : int, default=None
         Number of epochs; by default the solver's, 900. Each batch gives one step per epoch.
     n_iter_no_change : int, default=None
@@ -102,11 +115,17 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     Attributes
     ----------
     alpha_ : ndarray of shape (n_features,)
-        Probability with which a member of the ensemble sees each feature: the mean over repeats.
+        Probability with which a member of the ensemble sees each feature: the mean over repeats,
+        and over several base models by share.
     alpha_std_ : ndarray of shape (n_features,)
         Standard deviation of alpha over repeats; 0 with a single one.
-    alphas_ : ndarray of shape (n_repeats, n_features)
-        Alpha of each repeat.
+    alphas_ : ndarray of shape (n_repeats, n_features), or dict of str to such arrays
+        Alpha of each repeat; of several base models, that of each by name.
+    repeat_alphas_ : ndarray of shape (n_repeats, n_features)
+        Alpha of each repeat, the mean over several base models by share.
+    shares_ : dict of str to float
+        Share of each base model in the ensemble, the mean over repeats; 0 for those that were
+        dropped in training. Only with several base models.
     n_repeats_ : int
         Number of repeats; fewer than asked for if training was interrupted.
     feature_importances_ : ndarray of shape (n_features,)
@@ -117,8 +136,8 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Alpha per group, the mean over repeats; only with ``feature_groups``.
     feature_groups_ : int ndarray of shape (n_features,)
         Group of each column; only with ``feature_groups``.
-    estimator_ : estimator
-        The base model, unfitted.
+    estimator_ : estimator or list of (str, estimator)
+        The base model, or the base models, unfitted.
     solver_ : Solver
         The solver that was used.
     estimators_ : list of estimators
@@ -126,6 +145,11 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         members expect columns as ``standardizer_.transform`` gives them.
     estimators_features_ : list of int ndarrays
         Columns of each member.
+    estimators_bases_ : list of str
+        Name of the base model of each member; only with several base models.
+    estimators_weights_ : ndarray of shape (n_estimators,)
+        Weight of each member in predictions; those of a base model add up to its share. Only with
+        several base models.
     standardizer_ : Standardizer or None
         Scales X as the members expect it; None without ``standardize``.
     category_encoder_ : CategoryEncoder or None
@@ -134,7 +158,8 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     history_ : pandas.DataFrame
         One row per epoch, with means over repeats: objective on the held-out batches and on
         validation, smallest effective sample size, expected size, whether models were refreshed or
-        features revived before the epoch, and number of base models trained.
+        features revived before the epoch, and number of base models trained; of several base
+        models also their shares, ``share_knn`` and so on.
     n_iter_ : int
         Number of epochs; of the longest repeat, if there are several.
     best_iter_ : int

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -35,9 +35,37 @@ from randsub.solver import (
 )
 from randsub.solver.apart import solve_each
 from randsub.solver.rounds import thin
+from randsub.solver.shares import allotted
 
-# Fitted models, and the columns of each.
-Members: TypeAlias = tuple[list[Any], list[IntArray]]
+
+class Members(NamedTuple):
+    """The final ensemble.
+
+    Parameters
+    ----------
+    models : list of estimators
+    columns : list of int ndarrays
+        Columns of each.
+    kinds : list of int
+        Number of its base model.
+    weights : ndarray
+        Weights with which they are averaged; they add up to 1.
+    """
+
+    models: list[Any]
+    columns: list[IntArray]
+    kinds: list[int]
+    weights: FloatArray
+
+
+class Draw(NamedTuple):
+    """Masks (T, M) of members of one base model, with the generator of their seeds."""
+
+    masks: Masks
+    rng: np.random.Generator
+    base: int = 0
+
+
 # Bytes for what grows with the repeats that run at the same time: predictions of base models, and
 # arrays of the length of theta.
 REPEAT_BYTES = 500_000_000
@@ -84,7 +112,7 @@ class EnsembleRun(Run):
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""
         # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
         is_bound = callbacks or self.logbook.progress is not None
-        if is_bound or len(theta) == 1 or not self.problem.dispatcher.has_others():
+        if is_bound or len(self.problem.targets) == 1 or not self.problem.dispatcher.has_others():
             self._train_together(theta, callbacks)
         else:
             results = solve_each(self.problem, self.settings, theta, self.data.rngs)
@@ -102,9 +130,10 @@ class EnsembleRun(Run):
             if self._recalled(problem):
                 continue
             former = self._begin(block, problem)
+            rows = self.problem.rows(np.arange(len(self.problem.targets))[block])
             # Not named: the next block begins when the predictions of this one are gone.
             self._finished.append(
-                solve(problem, self.settings, theta[block], rngs[block], callbacks, former).result()
+                solve(problem, self.settings, theta[rows], rngs[block], callbacks, former).result()
             )
             del former
             if self._finished[-1].stopped == "interrupted":
@@ -123,7 +152,8 @@ class EnsembleRun(Run):
             n_held_out = min(n_held_out, settings.n_batches * settings.max_samples)
         n_rows = n_held_out + settings.n_batches * len(target.val_rows)
         n_predictions = settings.n_masks * target.encoded.shape[1] * n_rows
-        return 8 * (n_predictions + THETA_COPIES * self.problem.distribution.n_parameters)
+        per_base = n_predictions + THETA_COPIES * self.problem.distribution.n_parameters
+        return 8 * self.problem.n_bases * per_base
 
     def _begin(self, block: slice, problem: Problem) -> TrainingState | None:
         """Begin a block of repeats; its state in the resumed fit, if it has one."""
@@ -167,24 +197,30 @@ class EnsembleRun(Run):
         if self._last is not None:
             known = self._last[0]
             # The members depend on nothing else.
-            if known.generators == result.generators and np.array_equal(
-                known.best_theta, result.best_theta
+            if (
+                known.generators == result.generators
+                and np.array_equal(known.best_theta, result.best_theta)
+                and np.array_equal(known.best_shares, result.best_shares)
             ):
                 return self._last[1]
-        model = self.estimator
+        model, shares = self.estimator, result.best_shares
         distribution, draws = model._distribution, []
-        shares = np.array_split(np.arange(model.n_estimators), len(result.best_theta))
-        for repeat, (theta, share) in enumerate(zip(result.best_theta, shares, strict=True)):
-            if len(share):
-                rng = result.rng(repeat)
-                masks = distribution.expand(distribution.sample(theta, len(share), rng))
-                draws.append((masks, rng))
-        made = train_members(
+        counts = member_counts(shares, model.n_estimators)
+        for repeat, of_repeat in enumerate(counts):
+            rng = result.rng(repeat)
+            for base, n_members in enumerate(of_repeat.tolist()):
+                if n_members:
+                    theta = result.best_theta[repeat * len(of_repeat) + base]
+                    masks = distribution.expand(distribution.sample(theta, n_members, rng))
+                    draws.append(Draw(masks, rng, base))
+        models, columns = train_members(
             self.data,
             draws,
             max_samples=model._most_rows(len(self.data.samples.rows)),
             n_parts=self.settings.n_batches,
         )
+        kinds = [draw.base for draw in draws for _ in range(draw.masks.shape[0])]
+        made = Members(models, columns, kinds, member_weights(shares, counts))
         self._last = result, made
         return made
 
@@ -193,7 +229,7 @@ class EnsembleRun(Run):
         model = copy(self.estimator).set_callbacks()
         result = joined([*self._finished, state.result()])
         model._record(result, self.problem.penalty)
-        model.estimators_, model.estimators_features_ = map(list, self.members(result))
+        model._keep(self.members(result))
         model._leave_file()
         return model
 
@@ -206,22 +242,49 @@ class EnsembleRun(Run):
         self.logbook.write(path, finished, {"max_iter": max_iter, "state": frozen(state)})
 
 
+def member_counts(shares: FloatArray, n_members: int) -> IntArray:
+    """Number of members of each repeat and base model, (P, B), from shares (P, B)."""
+    counts = np.zeros(shares.shape, dtype=np.intp)
+    for base, n_of_base in enumerate(allotted(shares.mean(axis=0), n_members).tolist()):
+        if shares.shape[1] == 1:
+            # Equal shares; the first repeats get what is left over.
+            parts = np.array_split(np.arange(n_of_base), len(shares))
+            counts[:, base] = [len(part) for part in parts]
+        elif n_of_base:
+            counts[:, base] = allotted(shares[:, base], n_of_base)
+    return counts
+
+
+def member_weights(shares: FloatArray, counts: IntArray) -> FloatArray:
+    """Weight of each member, so that the ensemble is the mixture whatever numbers are rounded to.
+
+    Members are in the order of repeats, and of base models within a repeat. The share of a base
+    model in repeats that have no member of it goes to its members in others.
+    """
+    held = np.where(counts > 0, shares, 0.0)
+    totals = held.sum(axis=0)
+    factors = np.divide(shares.sum(axis=0), totals, out=np.zeros_like(totals), where=totals > 0.0)
+    each = (held * factors / np.maximum(counts, 1)).ravel()
+    weights = np.repeat(each, counts.ravel())
+    return weights / weights.sum()
+
+
 def train_members(
     data: FitData,
-    draws: Sequence[tuple[Masks, np.random.Generator]],
+    draws: Sequence[Draw],
     max_samples: int | None = None,
     n_parts: int = 1,
-) -> Members:
+) -> tuple[list[Any], list[IntArray]]:
     """One fitted model per mask, and its columns.
 
-    ``draws`` are masks (T, M), each with the generator of the seeds of their models. With fewer
-    than all rows, ``n_parts`` parts of them have their own samples of rows.
+    With fewer than all rows, ``n_parts`` parts of the masks of a draw have their own samples of
+    rows.
     """
     rows = data.samples.rows
     limited = max_samples is not None and max_samples < len(rows)
     assignments = []
     columns: list[IntArray] = []
-    for drawn, rng in draws:
+    for drawn, rng, base in draws:
         # Models are trained on ascending columns; those of a group may come in any order.
         masks: csr_array = as_sparse(drawn).sorted_indices()
         n_masks = masks.shape[0]
@@ -236,6 +299,7 @@ def train_members(
                 val_rows=rows[:0],
                 masks=masks[part],
                 seeds=seeds[part],
+                base=base,
             )
             for part in parts
         ]

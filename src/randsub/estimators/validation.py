@@ -1,6 +1,7 @@
 """Checks of the arguments of ``fit`` and ``predict``."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -46,8 +47,8 @@ def check_input(
 ) -> Given:
     """Check the arguments of ``fit`` of an ensemble."""
     raise_for_params(fit_params, model, "fit")
-    base = model._checked_base()
-    passes_weight, metadata = _routed(model, base, sample_weight, fit_params)
+    bases = model._checked_bases()
+    routed = _routed(model, bases, sample_weight, fit_params)
     least = 2 if X_val is not None or not model._splits_validation() else 3
     tags = get_tags(model).input_tags
     X = _check_width(model, X, tags, reset=True, min_samples=least)
@@ -58,12 +59,16 @@ def check_input(
             "are needed."
         )
     model._check_targets(samples.y, samples.rows)
-    encoder = _encoder(model, samples, base)
+    encoder = _encoder(model, samples, [*bases.values()])
     _check_missing(model, X, encoder, tags)
     kind = frame_kind(X)
     layout = (kind, list(X.columns)) if kind else ("sparse" if issparse(X) else None, [])
-    learner = model._learner(base, passes_weight)
-    given = Given(learner, samples, None, metadata, layout, encoder)
+    learners = [
+        model._learner(base, passes_weight, len(samples.rows))
+        for base, (passes_weight, _) in zip(bases.values(), routed, strict=True)
+    ]
+    metadata = [params for _, params in routed]
+    given = Given(learners, samples, None, metadata, layout, encoder)
     try:
         return given._replace(validation=_validation(model, given, X_val, y_val, sample_weight_val))
     except (ValueError, TypeError) as error:
@@ -92,23 +97,31 @@ def check_new_table(
 
 
 def _routed(
-    model: Any, base: Any, sample_weight: Any, fit_params: dict[str, Any]
-) -> tuple[bool, dict[str, Any]]:
-    """Whether sample weights are passed to the base model, and its other metadata."""
+    model: Any, bases: Mapping[str, Any], sample_weight: Any, fit_params: dict[str, Any]
+) -> list[tuple[bool, dict[str, Any]]]:
+    """Whether sample weights are passed to each base model, and its other metadata."""
     if not routing_enabled():
-        return sample_weight is not None and has_fit_parameter(base, "sample_weight"), {}
+        is_weighted = sample_weight is not None
+        return [
+            (is_weighted and has_fit_parameter(base, "sample_weight"), {})
+            for base in bases.values()
+        ]
     routed = process_routing(model, "fit", sample_weight=sample_weight, **fit_params)
-    params = {name: value for name, value in routed.estimator.fit.items() if value is not None}
-    return params.pop("sample_weight", None) is not None, params
+    found = []
+    for name in bases:
+        given = routed[name or "estimator"].fit
+        params = {key: value for key, value in given.items() if value is not None}
+        found.append((params.pop("sample_weight", None) is not None, params))
+    return found
 
 
-def _encoder(model: Any, samples: Samples, base: Any) -> CategoryEncoder | None:
+def _encoder(model: Any, samples: Samples, bases: Sequence[Any]) -> CategoryEncoder | None:
     """The encoder of the categorical columns of X; None if there are none."""
     X, wanted = samples.X, getattr(model, "categorical_features", None)
     if frame_kind(X) is None and not _lists_categories(model):
         return None
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    columns = choose_categorical(wanted, X, base, names)
+    columns = choose_categorical(wanted, X, bases, names)
     return CategoryEncoder(columns).fit(X, samples.rows) if len(columns) else None
 
 

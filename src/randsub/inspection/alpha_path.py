@@ -91,7 +91,7 @@ class AlphaPath(Callback):
     def on_start(self, settings: Settings, state: TrainingState) -> None:
         """Record the initial alpha."""
         self._forget()
-        affordable = int(self.max_megabytes * 1e6 / (4 * state.theta.size))
+        affordable = int(self.max_megabytes * 1e6 / (4 * state.alpha.size))
         self._limit = max(_LEAST, min(self.max_snapshots, affordable))
         self._stride = 1
         self._keep(state)
@@ -114,7 +114,7 @@ class AlphaPath(Callback):
             return
         if self._epochs[-1] != state.epoch:
             self._keep(state)
-        self.best_alpha_: FloatArray = state.best_theta
+        self.best_alpha_: FloatArray = state.best_alpha
         self.best_epoch_ = state.best_epoch
         if self._owner is not None:
             self._owner._take(self)
@@ -145,4 +145,4 @@ class AlphaPath(Callback):
 
     def _keep(self, state: TrainingState) -> None:
         self._epochs.append(state.epoch)
-        self._alphas.append(state.theta.astype(np.float32))
+        self._alphas.append(state.alpha.astype(np.float32))

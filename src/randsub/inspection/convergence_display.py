@@ -10,8 +10,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from sklearn.utils.validation import check_is_fitted
 
-from randsub.estimators.prs import has_repeats
-from randsub.inspection.drawing import COLORS, Display, Style, styled
+from randsub.estimators.assembly import has_repeats
+from randsub.inspection.drawing import COLORS, Display, Style, line_style, styled
 
 
 class Panel(NamedTuple):
@@ -27,16 +27,23 @@ class Panel(NamedTuple):
         Whether the y axis starts at 0.
     height : float
         Relative to other panels.
+    prefix : str
+        Of further columns, whose names in the legend are what follows.
     """
 
     label: str
     curves: Mapping[str, str]
     from_zero: bool = True
     height: float = 1.0
+    prefix: str = ""
 
-    def columns(self, history: pd.DataFrame) -> list[str]:
-        """Columns of a history that the panel draws: those with at least one number."""
-        return [c for c in self.curves if c in history and history[c].notna().any()]
+    def curves_in(self, history: pd.DataFrame) -> dict[str, str]:
+        """Columns of a history that the panel draws, those with at least one number; and names."""
+        curves = dict(self.curves)
+        if self.prefix:
+            names = (str(c) for c in history if str(c).startswith(self.prefix))
+            curves |= {name: name.removeprefix(self.prefix) for name in names}
+        return {c: name for c, name in curves.items() if c in history and history[c].notna().any()}
 
 
 PANELS: Final[Mapping[str, Panel]] = {
@@ -52,6 +59,7 @@ PANELS: Final[Mapping[str, Panel]] = {
     "size": Panel(
         "features\nper member", {"expected_size": "expected size", "mean_size": "mean size"}
     ),
+    "shares": Panel("shares of\nbase models", {}, height=1.4, prefix="share_"),
     "models": Panel("models\ntrained", {"n_models_trained": "models trained"}),
     "distinct": Panel("distinct\nsubsets", {"n_distinct": "distinct subsets"}),
 }
@@ -62,9 +70,10 @@ class ConvergenceDisplay(Display):
     """Training history: objectives, effective sample size, expected subset size, and events.
 
     For PRS: the objective on the held-out batches and on the validation samples, the smallest
-    effective sample size (ESS) over the batches with the level below which models are renewed, and
-    the expected number of features per member. For RaSE: the cross-validation error, the
-    validation score and the mean number of features. Use :meth:`from_estimator` to create one.
+    effective sample size (ESS) over the batches with the level below which models are renewed, the
+    expected number of features per member, and the shares of base models if there are several. For
+    RaSE: the cross-validation error, the validation score and the mean number of features. Use
+    :meth:`from_estimator` to create one.
 
     Parameters
     ----------
@@ -175,8 +184,8 @@ class ConvergenceDisplay(Display):
         ----------
         ax : matplotlib Axes or sequence of Axes, default=None
             One per panel, or a single one, which is divided; a new figure by default.
-        panels : sequence of {"objective", "error", "score", "ess", "size", "models", "distinct"}, \
-                default=None
+        panels : sequence of {"objective", "error", "score", "ess", "size", "shares", "models", \
+                "distinct"}, default=None
             Panels to show; by default all but the last two, as far as the history has them.
         line_kw : dict, default=None
             Arguments of :meth:`matplotlib.axes.Axes.plot`, for all curves.
@@ -214,14 +223,15 @@ class ConvergenceDisplay(Display):
     def _draw_curves(self, ax: Any, panel: Panel, given: Any) -> None:
         # Few iterations are drawn as points, many epochs as a curve.
         marker = "o" if len(self.history) <= 30 else ""
-        for place, column in enumerate(panel.columns(self.history)):
+        for place, (column, name) in enumerate(panel.curves_in(self.history).items()):
             style = {
-                "color": COLORS[place],
+                **line_style(place),
                 "linewidth": 1.2,
                 "marker": marker,
                 "markersize": 4,
                 "clip_on": not marker,
-                "label": panel.curves[column],
+                # A name is no formula.
+                "label": name.replace("$", r"\$"),
             }
             values = self.history[column].to_numpy(dtype=float)
             (line,) = ax.plot(self.history.index, values, **styled(Line2D, given, **style))
@@ -229,6 +239,8 @@ class ConvergenceDisplay(Display):
         ax.set_ylabel(panel.label)
         if panel.from_zero:
             ax.set_ylim(bottom=0.0)
+        if panel.prefix and ax is not self.axes_[0]:
+            ax.legend(frameon=False, fontsize="small", ncols=4)
 
     def _draw_ess_level(self, given: Any) -> Any:
         if "ess" not in self.panels_:
@@ -270,7 +282,7 @@ def _part(history: pd.DataFrame, part: tuple[float, int]) -> pd.DataFrame:
 def _chosen(history: pd.DataFrame, panels: Sequence[str] | None) -> list[str]:
     if not isinstance(history, pd.DataFrame) or not len(history):
         raise ValueError("The history must be a data frame with at least one row.")
-    there = [name for name, panel in PANELS.items() if panel.columns(history)]
+    there = [name for name, panel in PANELS.items() if panel.curves_in(history)]
     if panels is None:
         chosen = [name for name in there if name not in ("models", "distinct")]
     else:

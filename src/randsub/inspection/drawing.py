@@ -18,6 +18,7 @@ from randsub.inspection.feature_names import shortened
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 # Visible on white and on black.
 NEUTRAL: Final = "0.5"
+DASHES: Final = ("-", "--", ":", "-.")
 # The user's options for an artist.
 Style = Mapping[str, Any] | None
 # Width of a legend entry, in units of the font size.
@@ -176,6 +177,12 @@ def _area(ax: Any, size: tuple[float, float]) -> Any:
         ax.get_subplotspec()
         or ax.figure.add_gridspec(1, 1, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1)[0]
     )
+
+
+def line_style(place: int) -> dict[str, Any]:
+    """Colour and dashes of one of many lines, as different from the others as possible."""
+    n_colors, n_dashes = len(COLORS), len(DASHES)
+    return {"color": COLORS[place % n_colors], "linestyle": DASHES[place // n_colors % n_dashes]}
 
 
 def styled(artist: Any, given: Style, **defaults: Any) -> dict[str, Any]:

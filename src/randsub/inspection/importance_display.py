@@ -10,7 +10,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from randsub._typing import FloatArray
-from randsub.estimators.prs import has_repeats
 from randsub.inspection.drawing import COLORS, NEUTRAL, Display, Style, styled
 from randsub.inspection.feature_names import (
     check_lengths,
@@ -124,6 +123,7 @@ class ImportanceDisplay(Display):
         *,
         feature_names: Sequence[str] | None = None,
         by_group: bool | None = None,
+        by_base: bool = False,
         threshold: float | str | None = "mean",
         intervals: Any = "auto",
         names: Sequence[str] | None = None,
@@ -142,6 +142,9 @@ class ImportanceDisplay(Display):
         by_group : bool, default=None
             Whether columns of a group, which share an importance, share a bar; by default if the
             first model has ``feature_groups_``.
+        by_base : bool, default=False
+            Whether each base model has its own bars, its alpha, if there is one model with several
+            base models. Those without a share in the ensemble are left out.
         threshold : float, "mean", "median", a multiple such as "1.25*mean", or None, \
                 default="mean"
             Importance from which features are selected, with the meaning that it has in
@@ -151,7 +154,7 @@ class ImportanceDisplay(Display):
             standard deviation over repeats, ``alpha_std_``, below and above alpha, for models with
             several repeats.
         names : sequence of str, default=None
-            Titles, one per model.
+            Titles, one per model; by default, with ``by_base``, the base models and their shares.
         ax : matplotlib Axes or sequence of Axes, default=None
             One per model, or a single one, which is divided; a new figure by default.
         **options : dict
@@ -172,8 +175,13 @@ class ImportanceDisplay(Display):
                 f"of their columns are {', '.join(map(str, sizes))}."
             )
         feature_names, columns = features_of(models[0], sizes[0], feature_names, by_group)
+        repeats = [getattr(one, "repeat_alphas_", None) for one in models]
+        if by_base:
+            of_bases = _alphas_of_bases(models)
+            names, repeats = [*of_bases] if names is None else names, [*of_bases.values()]
+            found = [alphas.mean(axis=0) for alphas in of_bases.values()]
         if isinstance(intervals, str):
-            intervals = _over_repeats(models, columns, intervals)
+            intervals = _over_repeats(repeats, columns, intervals)
         return cls(
             np.array(found)[:, columns],
             feature_names,
@@ -248,19 +256,37 @@ class ImportanceDisplay(Display):
         return self
 
 
-def _over_repeats(models: Sequence[Any], columns: Any, given: str) -> FloatArray | None:
-    """Alpha minus and plus its deviation over repeats, (n_models, 2, n); None without repeats."""
+def _alphas_of_bases(models: Sequence[Any]) -> dict[str, FloatArray]:
+    """Alpha of each base model in each repeat, (n_repeats, n_features), by name and share."""
+    shares = getattr(models[0], "shares_", None)
+    if shares is None or len(models) > 1:
+        raise ValueError(
+            "by_base=True is for one model that was fitted with a list of base models, got "
+            f"{len(models)} model(s), the first of them {models[0]!r}."
+        )
+    return {
+        f"{name} ({share:.0%})": models[0].alphas_[name]
+        for name, share in shares.items()
+        if share > 0.0
+    }
+
+
+def _over_repeats(
+    repeats: Sequence[FloatArray | None], columns: Any, given: str
+) -> FloatArray | None:
+    """Alpha minus and plus its deviation over repeats, (n_models, 2, n); None without repeats.
+
+    ``repeats`` are the alphas of each model, (n_repeats, n_features), if it has some.
+    """
     if given != "auto":
         raise ValueError(f"intervals must be an array, 'auto' or None, got {given!r}.")
-    if not any(map(has_repeats, models)):
-        return None
-    ends = np.full((len(models), 2, len(columns)), np.nan)
-    for place, model in enumerate(models):
+    ends = np.full((len(repeats), 2, len(columns)), np.nan)
+    for place, alphas in enumerate(repeats):
         # Nothing is drawn for a model with a single repeat.
-        if has_repeats(model):
-            alpha, spread = model.alpha_[columns], model.alpha_std_[columns]
+        if alphas is not None and len(alphas) > 1:
+            alpha, spread = alphas.mean(axis=0)[columns], alphas.std(axis=0)[columns]
             ends[place] = np.clip([alpha - spread, alpha + spread], 0.0, 1.0)
-    return ends
+    return None if np.isnan(ends).all() else ends
 
 
 def _rest_label(rest: FloatArray) -> str | None:

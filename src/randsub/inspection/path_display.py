@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from randsub._typing import FloatArray, IntArray
 from randsub.inspection.alpha_path import AlphaPath
-from randsub.inspection.drawing import COLORS, NEUTRAL, Display, Style, styled
+from randsub.inspection.drawing import NEUTRAL, Display, Style, line_style, styled
 from randsub.inspection.feature_names import (
     check_lengths,
     checked_names,
@@ -20,7 +20,6 @@ from randsub.inspection.feature_names import (
     top_features,
 )
 
-_DASHES = ("-", "--", ":", "-.")
 # Least distance between the names of two lines, as a share of the height of the axes.
 _APART = 0.052
 
@@ -252,11 +251,7 @@ def _path_of(model: Any) -> AlphaPath:
 
 
 def _line(ax: Any, epochs: IntArray, alpha: FloatArray, place: int, given: Any) -> Any:
-    style = {
-        "color": COLORS[place % len(COLORS)],
-        "linestyle": _DASHES[place // len(COLORS) % len(_DASHES)],
-        "linewidth": 1.6,
-    }
+    style = {**line_style(place), "linewidth": 1.6}
     return ax.plot(epochs, alpha, **styled(Line2D, given, **style))[0]
 
 

@@ -80,7 +80,11 @@ def _check_members(ensemble: Any) -> None:
     if not hasattr(ensemble, "estimators_"):
         return
     encoder = ensemble.category_encoder_
-    _same(ensemble, len(ensemble.estimators_features_), len(ensemble.estimators_))
+    for name in ("estimators_features_", "estimators_bases_", "estimators_weights_"):
+        of_members = getattr(ensemble, name, ensemble.estimators_)
+        _same(ensemble, len(of_members), len(ensemble.estimators_))
+    if not set(getattr(ensemble, "estimators_bases_", ())) <= set(getattr(ensemble, "shares_", ())):
+        raise ValueError("a member of the ensemble has a base model without a share")
     for member, features in zip(ensemble.estimators_, ensemble.estimators_features_, strict=True):
         features = np.asarray(features)
         if features.size and not (features.min() >= 0 and features.max() < ensemble.n_features_in_):

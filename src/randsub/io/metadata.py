@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from randsub._hashing import data_digest
 from randsub._tables import frame_kind
 from randsub._typing import Table
-from randsub.estimators.prs import has_repeats
+from randsub.estimators.assembly import has_repeats
 
 # Longer arrays are described, not listed.
 LISTED = 1000
@@ -94,16 +94,20 @@ def model_facts(model: Any) -> dict[str, Any]:
     -------
     facts : dict
         ``type``, ``task`` ("classification", "regression" or None), ``parameters`` by name, and
-        ``seed``, the ``random_state`` of the inner model if it is a number.
+        ``seed``, the ``random_state`` of the inner model if it is a number; of a model with several
+        base models also their ``shares`` by name.
     """
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-    seed = getattr(inner_model(model), "random_state", None)
+    inner = inner_model(model)
+    seed = getattr(inner, "random_state", None)
+    shares = {"shares": inner.shares_} if hasattr(inner, "shares_") else {}
     tasks = {"classification": is_classifier(model), "regression": is_regressor(model)}
     return {
         "type": f"{type(model).__module__}.{type(model).__qualname__}",
         "task": next((task for task, applies in tasks.items() if applies), None),
         "parameters": {name: jsonable(value) for name, value in sorted(parameters.items())},
         "seed": int(seed) if isinstance(seed, int | np.integer) else None,
+        **shares,
     }
 
 

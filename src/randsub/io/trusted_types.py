@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from randsub import distributions, engines, estimators, losses, network, optim, penalties, solver
+from randsub.engines.target_units import Unit
 from randsub.estimators.categories import CategoryEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.io.safe_forms import SafeForm
@@ -29,7 +30,7 @@ from randsub.penalty_search import PenaltySearch
 ROOMS = (distributions, engines, estimators, losses, network, optim, penalties, solver)
 KINDS = (BaseEstimator, distributions.SubsetDistribution, engines.Engine)
 OTHERS = {CategoryEncoder, PenaltySearch, SafeForm, Standardizer}
-OTHERS |= {engines.Learner, network.InferredNetwork}
+OTHERS |= {Unit, engines.Learner, network.InferredNetwork}
 _KERNELS = (
     "CompoundKernel ConstantKernel DotProduct ExpSineSquared Exponentiation Hyperparameter Matern "
     "Product RBF RationalQuadratic Sum WhiteKernel"

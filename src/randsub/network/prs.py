@@ -17,10 +17,10 @@ from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
 from randsub.distributions import Bernoulli
 from randsub.engines import Engine, Learner
+from randsub.estimators.assembly import choose_optimizer, initial_theta
 from randsub.estimators.base import BaseModelHolder
-from randsub.estimators.constraints import CONSTRAINTS
+from randsub.estimators.constraints import COMMON, CONSTRAINTS
 from randsub.estimators.fit_data import choose_engine, sample_limit, seed_words
-from randsub.estimators.prs import choose_optimizer, initial_theta
 from randsub.losses import Reference, SquaredError
 from randsub.network.candidate_links import gene_generator
 from randsub.network.expression_data import kept
@@ -43,6 +43,7 @@ LAMS = (0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01
 # Parameters of PRSRegressor that do not apply to a network, or have another meaning.
 _OTHER = {
     "alpha_init",
+    "bootstrap",
     "distribution",
     "feature_groups",
     "loss",
@@ -213,6 +214,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in CONSTRAINTS.items() if name not in _OTHER},
+        "estimator": COMMON["estimator"],
         "lam": [StrOptions({"path"}), Interval(Real, 0, None, closed="left")],
         "lams": ["array-like"],
         "alpha_init": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
@@ -289,7 +291,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
         data: dict[str, Any],
         resume_from: "os.PathLike[str] | str | None",
     ) -> None:
-        base = self._checked_base()
+        base = self._checked_base(self._base())
         lams = ascending(self.lams if isinstance(self.lam, str) else [self.lam])
         describe = partial(describe_expression, expression, **data)
         logbook = Logbook(self, describe, seed_words(self.random_state))

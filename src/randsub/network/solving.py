@@ -24,6 +24,7 @@ import pandas as pd
 from randsub._masks import as_sparse
 from randsub._progress import Bar
 from randsub._typing import BoolArray, FloatArray
+from randsub.estimators.prs import history_frame
 from randsub.exceptions import NoFeatureLeftWarning
 from randsub.network.run import NetworkRun, Outcome, n_judged_rows
 from randsub.parallel import one_thread
@@ -325,14 +326,14 @@ def _errors(problem: Problem, settings: Settings, state: TrainingState) -> Float
         rounds = carry_out(problem, plans, rngs)
     errors = np.empty((len(problem.targets), n_judged_rows(problem)))
     for plan, round_ in zip(plans, rounds, strict=True):
-        target = problem.targets[plan.task]
+        target = problem.targets[plan.row]
         if len(target.val_rows):
             output = round_.validation.mean(axis=0)
-            errors[plan.task] = problem.loss.pointwise(target.validation, output)
+            errors[plan.row] = problem.loss.pointwise(target.validation, output)
         else:
             places = np.searchsorted(target.train_rows, plan.batch.query_rows)
             output = round_.predictions.mean(axis=0)
-            errors[plan.task, places] = problem.loss.pointwise(round_.targets, output)
+            errors[plan.row, places] = problem.loss.pointwise(round_.targets, output)
     return errors
 
 
@@ -358,8 +359,5 @@ def _n_judged(problem: Problem, settings: Settings) -> int:
 
 def _history(outcomes: Sequence[Outcome]) -> pd.DataFrame:
     """One row per epoch, block after block."""
-    frames = [
-        pd.DataFrame(o.history, index=pd.RangeIndex(1, len(o.history) + 1, name="epoch"))
-        for o in outcomes
-    ]
+    frames = [history_frame(o.history) for o in outcomes]
     return pd.concat(frames, keys=range(len(frames)), names=["block"])

@@ -1,5 +1,6 @@
 """Where the work of an engine runs: threads, processes, clusters.
 
+* :mod:`~randsub.parallel.average`: the mean prediction of fitted models;
 * :mod:`~randsub.parallel.dispatch`: cuts the work into tasks and sends them out;
 * :mod:`~randsub.parallel.assignment`: what a task is made of: data, rows, masks, seeds;
 * :mod:`~randsub.parallel.threads`: threads of this process;
@@ -10,8 +11,9 @@
 """
 
 from randsub.parallel.assignment import Assignment, Data
+from randsub.parallel.average import average_prediction
 from randsub.parallel.blas_threads import one_thread
-from randsub.parallel.dispatch import Dispatcher, average_prediction
+from randsub.parallel.dispatch import Dispatcher
 from randsub.parallel.worker_pool import WorkerPool, lost_a_worker, on_one_worker
 
 __all__ = [

@@ -1,6 +1,6 @@
 """What models are trained on: the data, and lists of subsets with the rows that they see."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,21 +27,24 @@ class Data:
     X_val : (n_val, M)
         Where validation rows are found; may be X itself.
     sample_weight : ndarray of shape (n,) or None
-    fit_params : mapping
-        Metadata for the base model's ``fit``; anything as long as X is sliced along with it.
+    fit_params : mapping, or sequence of mappings
+        Metadata for the base model's ``fit``, or for that of each of several base models; anything
+        as long as X is sliced along with it.
     """
 
     X: Table
     X_val: Table
     sample_weight: FloatArray | None
-    fit_params: Mapping[str, Any]
+    fit_params: Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
     def part(
-        self, rows: IntArray, columns: IntArray
+        self, rows: IntArray, columns: IntArray, base: int = 0
     ) -> tuple[Table, FloatArray | None, dict[str, Any]]:
-        """Some columns of X, weights and metadata of some training rows."""
+        """Some columns of X, weights and metadata for a base model, of some training rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
-        params = check_method_params(self.X, dict(self.fit_params), indices=rows)
+        given = self.fit_params
+        params = dict(given if isinstance(given, Mapping) else given[base])
+        params = check_method_params(self.X, params, indices=rows)
         return take_cells(self.X, rows, columns), weight, params
 
     def query(self, rows: IntArray, val_rows: IntArray, columns: IntArray) -> Table:
@@ -62,12 +65,15 @@ class Rows:
         Targets of the training rows.
     train, query, val : int ndarrays
         Training rows and held-out rows of X, and rows of X_val.
+    base : int
+        Which of the base models is trained.
     """
 
     targets: Any
     train: IntArray
     query: IntArray
     val: IntArray
+    base: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -77,7 +83,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Models to train on the same rows and to ask about the same rows.
+    """Models of one kind to train on the same rows and to ask about the same rows.
 
     Parameters
     ----------
@@ -86,6 +92,8 @@ class Assignment:
     train_rows, query_rows, val_rows : int ndarrays
     masks : bool ndarray or csr_array of shape (T, n_columns)
     seeds : int ndarray of shape (T,)
+    base : int
+        Which of the base models is trained.
     """
 
     y: Any
@@ -94,6 +102,7 @@ class Assignment:
     val_rows: IntArray
     masks: Masks
     seeds: IntArray
+    base: int = 0
 
     @property
     def n_queries(self) -> int:
@@ -103,7 +112,9 @@ class Assignment:
     @property
     def rows(self) -> Rows:
         """The rows, with the targets of those that train."""
-        return Rows(self.y[self.train_rows], self.train_rows, self.query_rows, self.val_rows)
+        return Rows(
+            self.y[self.train_rows], self.train_rows, self.query_rows, self.val_rows, self.base
+        )
 
     def pieces(self, number: int, size: int) -> Iterator["Piece"]:
         """Pieces of at most ``size`` models; ``number`` is that of the assignment."""

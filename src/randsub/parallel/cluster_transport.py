@@ -2,7 +2,7 @@
 
 joblib's backends for clusters bring every argument of every task to whoever runs it. Dask and Ray
 send an argument separately, once per call of joblib, where it is the same object in several tasks
-and says that it is large. The :class:`Cargo` is such an object: the engine and the data of a fit. A
+and says that it is large. The :class:`Cargo` is such an object: engines and data of a fit. A
 worker that has got it keeps it, so that later tasks only need to name it. One that has not, such as
 a worker that has replaced a dead one, answers that it does not know that name, and the task is
 given out again with the cargo.
@@ -39,7 +39,7 @@ SECONDS_KEPT = 60.0
 
 
 class Cargo:
-    """The engine and the data of a fit, under a name that workers know it by.
+    """The engines and the data of a fit, under a name that workers know it by.
 
     It is pickled here and unpickled inside a task: where a base model cannot be sent, or its code
     is missing on a worker, that is an error like any other. A backend that pickles it might wait
@@ -47,23 +47,23 @@ class Cargo:
 
     Parameters
     ----------
-    engine : Engine
+    engines : sequence of Engine
     data : Data
     """
 
-    def __init__(self, engine: Any, data: Any) -> None:
+    def __init__(self, engines: Any, data: Any) -> None:
         self.name = uuid4().hex
         buffers: list[pickle.PickleBuffer] = []
         self._body: bytes = cloudpickle.dumps(
-            (engine, data), protocol=5, buffer_callback=buffers.append
+            (engines, data), protocol=5, buffer_callback=buffers.append
         )
         # Large arrays: not copied here, and not once more by the backend.
         self._buffers = [np.frombuffer(buffer.raw(), dtype=np.uint8) for buffer in buffers]
 
     def unpacked(self) -> tuple[Any, Any]:
-        """The engine and the data."""
-        engine, data = pickle.loads(self._body, buffers=self._buffers)
-        return engine, data
+        """The engines and the data."""
+        engines, data = pickle.loads(self._body, buffers=self._buffers)
+        return engines, data
 
     def __sizeof__(self) -> int:
         # Backends ask for this to find out what is worth being sent once for all.
@@ -80,7 +80,7 @@ class Hold:
         self._is_swept = False
 
     def look_up(self, name: str, cargo: Cargo | None) -> tuple[Any, Any] | None:
-        """The engine and the data of that name, kept from earlier or sent now, if they are here."""
+        """Engines and data of that name, kept from earlier or sent now, if they are here."""
         with self._lock:
             held, _ = self._held.pop(name, (None, 0.0))
             if held is None:
@@ -125,7 +125,7 @@ def deliver(
     Parameters
     ----------
     work : callable
-        Takes an engine, data, and the argument. What it returns is not None.
+        Takes engines, data, and the argument. What it returns is not None.
     name : str
         Of the cargo.
     cargo : Cargo or None
@@ -144,14 +144,14 @@ def deliver(
         return work(*known, argument)
 
 
-def unbundled(task: Callable[..., Any], engine: Any, data: Any, bundle: Bundle) -> list[Any]:
+def unbundled(task: Callable[..., Any], engines: Any, data: Any, bundle: Bundle) -> list[Any]:
     """Answers to a task for each piece of a bundle.
 
     Parameters
     ----------
     task : callable
-        Takes an engine, data, rows, columns, masks and seeds.
-    engine : Engine
+        Takes engines, data, rows, columns, masks and seeds.
+    engines : sequence of Engine
     data : Data
     bundle : tuple
         As :func:`bundled` returns it.
@@ -160,7 +160,7 @@ def unbundled(task: Callable[..., Any], engine: Any, data: Any, bundle: Bundle) 
     answers = []
     for place, columns, bits, seeds in pieces:
         masks: BoolArray = np.unpackbits(bits, axis=1, count=len(columns)).astype(bool)
-        answers.append(task(engine, data, rows[place], columns, masks, seeds))
+        answers.append(task(engines, data, rows[place], columns, masks, seeds))
     return answers
 
 

@@ -11,19 +11,16 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs, parallel_config
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from randsub._joblib import cloudpickle
-from randsub._tables import take_columns
-from randsub._typing import BoolArray, FloatArray, IntArray, Table
-from randsub.engines.base import Engine, predict_one, short_name
+from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub.engines.base import Engine, short_name
 from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 from randsub.parallel.assignment import Assignment, Data, Piece, Rows
 from randsub.parallel.blas_threads import one_thread
@@ -31,8 +28,8 @@ from randsub.parallel.cluster_transport import Cargo, bundled, deliver, split, u
 from randsub.parallel.threads import TaskOverdueError, on_threads
 from randsub.parallel.worker_pool import (
     MakeCall,
+    Preference,
     WorkerPool,
-    is_on_cluster,
     on_one_worker,
     work_for,
 )
@@ -48,9 +45,6 @@ SECONDS_WORTH_SHARING = 0.001
 BUNDLES_PER_WORKER = 4
 
 
-MODELS_PER_SUM = 10
-
-
 class Dispatcher:
     """Runs assignments on the workers that joblib's configuration allows.
 
@@ -58,7 +52,8 @@ class Dispatcher:
 
     Parameters
     ----------
-    engine : Engine
+    engines : Engine or sequence of Engine
+        One for each base model; assignments name theirs by its place.
     data : Data
     n_jobs : int or None
     origin : int ndarray of shape (M,) or None
@@ -70,34 +65,38 @@ class Dispatcher:
 
     def __init__(
         self,
-        engine: Engine,
+        engines: Engine | Sequence[Engine],
         data: Data,
         n_jobs: int | None = None,
         origin: IntArray | None = None,
         time_limit: float | None = None,
     ) -> None:
-        self.engine = engine
+        self.engines: Sequence[Engine] = [engines] if isinstance(engines, Engine) else engines
         self.data = data
         self.n_jobs = n_jobs
         self.origin = origin
         self.time_limit = time_limit
-        # With one job there are no workers to keep.
-        self._pool = None if n_jobs == 1 else WorkerPool(n_jobs, engine.prefers, time_limit)
+        # By what they prefer; with one job there are no workers to keep.
+        self._pools = {
+            engine.prefers: None if n_jobs == 1 else WorkerPool(n_jobs, engine.prefers, time_limit)
+            for engine in self.engines
+        }
         self._cargo: Cargo | None = None
-        self._seconds_per_model = 0.0
+        # By base model.
+        self._seconds_per_model = [0.0] * len(self.engines)
 
     def __enter__(self) -> Self:
-        if self._pool is not None:
-            self._pool.__enter__()
+        for pool in filter(None, self._pools.values()):
+            pool.__enter__()
         return self
 
     def __exit__(self, *details: object) -> None:
-        if self._pool is not None:
-            self._pool.__exit__(*details)
+        for pool in filter(None, self._pools.values()):
+            pool.__exit__(*details)
 
     def predict(self, assignments: Sequence[Assignment]) -> list[FloatArray]:
         """Predictions (T, n_query + n_val, C) of the models of each assignment."""
-        n_outputs = self.engine.learner.n_outputs
+        n_outputs = self.engines[0].learner.n_outputs
         return [
             # An assignment without masks has no pieces, but still a shape.
             np.concatenate([np.empty((0, whole.n_queries, n_outputs)), *pieces])
@@ -121,82 +120,120 @@ class Dispatcher:
         """For each assignment the results of its pieces."""
         if self.origin is not None:
             assignments = [replace(one, masks=one.masks[:, self.origin]) for one in assignments]
-        workers = 1 if self._pool is None else self._pool.size()
-        size = self._models_per_task(assignments, workers)
-        pieces = [
-            piece
-            for number, whole in enumerate(assignments)
-            for piece in whole.pieces(number, size)
-        ]
-        try:
-            with one_thread():
-                answers = self._answers(wanted, [one.rows for one in assignments], pieces, workers)
-        except BaseModelError as error:
-            if self.origin is None:
-                raise
-            raise error.among(self.origin.tolist()).once() from error.__cause__
         results: list[list[Any]] = [[] for _ in assignments]
-        for piece, (result, _) in zip(pieces, answers, strict=True):
-            results[piece.number].append(result)
-        if pieces:
-            seconds = sum(spent for _, spent in answers)
-            self._seconds_per_model = seconds / sum(len(piece.masks) for piece in pieces)
+        rows = [one.rows for one in assignments]
+        # Engines of one kind work side by side, one kind after the other.
+        for prefers, pool in self._pools.items():
+            workers = 1 if pool is None else pool.size()
+            pieces = [
+                piece
+                for base, engine in enumerate(self.engines)
+                if engine.prefers == prefers
+                for piece in self._pieces(base, assignments, pool, workers)
+            ]
+            try:
+                with one_thread():
+                    answers = self._answers(wanted, rows, pieces, pool, workers)
+            except BaseModelError as error:
+                if self.origin is None:
+                    raise
+                raise error.among(self.origin.tolist()).once() from error.__cause__
+            for piece, (result, _) in zip(pieces, answers, strict=True):
+                results[piece.number].append(result)
+            self._note_seconds(rows, pieces, answers)
         return results
 
-    def _models_per_task(self, assignments: Sequence[Assignment], workers: int) -> int:
+    def _pieces(
+        self, base: int, assignments: Sequence[Assignment], pool: WorkerPool | None, workers: int
+    ) -> list[Piece]:
+        """What is to be done for one base model, cut for the workers."""
+        mine = {n: whole for n, whole in enumerate(assignments) if whole.base == base}
+        size = self._models_per_task(base, [*mine.values()], pool, workers)
+        return [piece for number, whole in mine.items() for piece in whole.pieces(number, size)]
+
+    def _note_seconds(
+        self,
+        rows: Sequence[Rows],
+        pieces: Sequence[Piece],
+        answers: Sequence[tuple[Any, float]],
+    ) -> None:
+        for base in {rows[piece.number].base for piece in pieces}:
+            spent, n_models = 0.0, 0
+            for piece, (_, seconds) in zip(pieces, answers, strict=True):
+                if rows[piece.number].base == base:
+                    spent += seconds
+                    n_models += len(piece.masks)
+            self._seconds_per_model[base] = spent / n_models
+
+    def _models_per_task(
+        self, base: int, assignments: Sequence[Assignment], pool: WorkerPool | None, workers: int
+    ) -> int:
         largest = max((whole.masks.shape[0] for whole in assignments), default=1)
-        if self.time_limit is not None and self.engine.prefers == "processes":
+        prefers, seconds = self.engines[base].prefers, self._seconds_per_model[base]
+        if self.time_limit is not None and prefers == "processes":
             return 1
         if workers == 1:
             return max(largest, 1)
-        if self._seconds_per_model == 0.0:
+        if seconds == 0.0:
             return max(largest // workers, 1)
-        size = int(np.clip(SECONDS_PER_TASK / self._seconds_per_model, 1, max(largest, 1)))
-        if size == largest and self._takes_threads():
+        size = int(np.clip(SECONDS_PER_TASK / seconds, 1, max(largest, 1)))
+        if size == largest and self._takes_threads(prefers, pool):
             # Whole assignments are short. Threads start on work at next to no cost, so it is cut
             # until all workers get the same share, where pieces stay worth that cost.
             even = -(-largest // (workers // math.gcd(len(assignments), workers)))
-            if even * self._seconds_per_model >= SECONDS_WORTH_SHARING:
+            if even * seconds >= SECONDS_WORTH_SHARING:
                 return even
         return size
 
-    def _takes_threads(self) -> bool:
+    def _takes_threads(self, prefers: Preference, pool: WorkerPool | None) -> bool:
         """Whether work goes to threads of our own, where joblib would use threads."""
         # joblib would wait for ever for a thread that hangs.
-        ours = self.engine.prefers == "threads" or self.time_limit is not None
-        return ours and (self._pool is None or self._pool.is_threads())
+        ours = prefers == "threads" or self.time_limit is not None
+        return ours and (pool is None or pool.is_threads())
 
     def _answers(
-        self, wanted: Wanted, rows: Sequence[Rows], pieces: Sequence[Piece], workers: int
+        self,
+        wanted: Wanted,
+        rows: Sequence[Rows],
+        pieces: Sequence[Piece],
+        pool: WorkerPool | None,
+        workers: int,
     ) -> Sequence[tuple[Any, float]]:
-        """Result of each piece, and the seconds that it took."""
-        expected = self._seconds_per_model * sum(len(piece.masks) for piece in pieces)
+        """Result of each piece, and the seconds that it took; all go to the same pool."""
+        if not pieces:
+            return []
+        expected = sum(
+            self._seconds_per_model[rows[piece.number].base] * len(piece.masks) for piece in pieces
+        )
         n_useful = min(workers, len(pieces))
         alone = n_useful <= 1 or 0.0 < expected < SECONDS_WORTH_SHARING
         n_bytes = sum(part.nbytes for part in rows) + sum(piece.masks.nbytes for piece in pieces)
         tasks = [
-            partial(run_piece, wanted, self.engine, self.data, rows[number], columns, masks, seeds)
+            partial(run_piece, wanted, self.engines, self.data, rows[number], columns, masks, seeds)
             for number, columns, masks, seeds in pieces
         ]
+        prefers = self.engines[rows[pieces[0].number].base].prefers
         try:
-            if alone and (self.time_limit is None or not tasks):
+            if alone and self.time_limit is None:
                 return [task() for task in tasks]
-            if alone or self._pool is None or self._takes_threads():
+            if alone or pool is None or self._takes_threads(prefers, pool):
                 return on_threads(tasks, n_useful, self.time_limit)
-            if self._pool.is_remote():
-                return self._on_cluster(wanted, rows, pieces, workers, n_bytes)
+            if pool.is_remote():
+                return self._on_cluster(wanted, rows, pieces, pool, workers, n_bytes)
             # joblib lets processes of this machine share large arrays.
-            return self._pool.run(
+            return pool.run(
                 lambda n, again: delayed(work_for)(os.getpid(), tasks[n]), len(tasks), n_bytes
             )
         except TaskOverdueError as late:
-            raise self._overdue(pieces[late.number : late.number + late.n_suspects]) from None
+            overdue = pieces[late.number : late.number + late.n_suspects]
+            raise self._overdue(rows, overdue) from None
 
     def _on_cluster(
         self,
         wanted: Wanted,
         rows: Sequence[Rows],
         pieces: Sequence[Piece],
+        pool: WorkerPool,
         workers: int,
         n_bytes: int,
     ) -> list[tuple[Any, float]]:
@@ -207,18 +244,17 @@ class Dispatcher:
             bundles = split(pieces, workers * BUNDLES_PER_WORKER)
         task = partial(run_piece, "pickled models" if wanted == "models" else wanted)
         deliveries = self._deliveries(partial(unbundled, task), lambda n: bundled(rows, bundles[n]))
-        assert self._pool is not None
-        answers = self._pool.run(deliveries, len(bundles), n_bytes)
+        answers = pool.run(deliveries, len(bundles), n_bytes)
         return [answer for bundle in answers for answer in bundle]
 
     def _deliveries(
         self, work: Callable[..., Any], argument: Callable[[int], Any], *, is_long: bool = False
     ) -> MakeCall:
-        """Calls for workers of a cluster: ``work(engine, data, argument(n))``."""
+        """Calls for workers of a cluster: ``work(engines, data, argument(n))``."""
         # The data goes along the first time, and where it is not known; else its name is enough. A
         # worker may forget the data during a long task, and would have to wait for it after that.
         first = self._cargo is None or is_long
-        cargo = self._cargo = self._cargo or Cargo(self.engine, self.data)
+        cargo = self._cargo = self._cargo or Cargo(self.engines, self.data)
 
         def make_call(n: int, again: bool) -> Any:
             sent = cargo if first or again else None
@@ -235,7 +271,7 @@ class Dispatcher:
         workers in any case.
         """
         # What is overdue elsewhere could not be named here.
-        if self.engine.prefers == "processes" or self.time_limit is not None or self.n_jobs == 1:
+        if "processes" in self._pools or self.time_limit is not None or self.n_jobs == 1:
             return False
         pool = WorkerPool(self.n_jobs, "processes")
         return pool.size() > 1 and not pool.is_threads()
@@ -251,7 +287,7 @@ class Dispatcher:
         Parameters
         ----------
         work : callable
-            Takes a dispatcher of one job for the same engine and data, and an argument. What it
+            Takes a dispatcher of one job for the same engines and data, and an argument. What it
             returns is not None.
         arguments : sequence
         on_answer : callable
@@ -265,12 +301,12 @@ class Dispatcher:
             pool = WorkerPool(min(pool.size(), len(arguments)), "processes")
 
             def make_call(n: int, again: bool) -> Any:
-                task = partial(alone, self.engine, self.data, arguments[n])
+                task = partial(alone, self.engines, self.data, arguments[n])
                 return delayed(work_for)(os.getpid(), task)
 
         pool.run(make_call, len(arguments), on_answer=on_answer)
 
-    def _overdue(self, suspects: Sequence[Piece]) -> BaseModelTimeoutError:
+    def _overdue(self, rows: Sequence[Rows], suspects: Sequence[Piece]) -> BaseModelTimeoutError:
         """The error that names the subset on which a base model takes too long."""
         n_models = sum(len(piece.masks) for piece in suspects)
         what = "it" if n_models == 1 else f"one of {n_models} models, of which it is the first,"
@@ -280,23 +316,28 @@ class Dispatcher:
             "background"
         )
         columns = suspects[0].columns[suspects[0].masks[0]].tolist()
-        return BaseModelTimeoutError(short_name(self.engine.learner), reason, columns)
+        learner = self.engines[rows[suspects[0].number].base].learner
+        return BaseModelTimeoutError(short_name(learner), reason, columns)
 
 
 def _work_alone(
-    origin: IntArray | None, work: Callable[..., Any], engine: Engine, data: Data, argument: Any
+    origin: IntArray | None,
+    work: Callable[..., Any],
+    engines: Sequence[Engine],
+    data: Data,
+    argument: Any,
 ) -> Any:
     """What is spread, on its worker."""
     # joblib hands large arrays over as files, whose type makes every access slower.
     X, X_val = (np.asarray(X) if isinstance(X, np.memmap) else X for X in (data.X, data.X_val))
     data = replace(data, X=X, X_val=X if data.X_val is data.X else X_val)
     with on_one_worker():
-        return work(Dispatcher(engine, data, n_jobs=1, origin=origin), argument)
+        return work(Dispatcher(engines, data, n_jobs=1, origin=origin), argument)
 
 
 def run_piece(
     wanted: Wanted,
-    engine: Engine,
+    engines: Sequence[Engine],
     data: Data,
     rows: Rows,
     columns: IntArray,
@@ -305,15 +346,24 @@ def run_piece(
 ) -> tuple[Any, float]:
     """Train the models of a piece, wherever that is; the result, and the seconds that it took."""
     result: Any
+    engine = engines[rows.base]
     with one_thread():
         start = time.perf_counter()
-        X, weight, params = data.part(rows.train, columns)
+        X, weight, params = data.part(rows.train, columns, rows.base)
+        unit, y = engine.learner.unit, rows.targets
+        if unit is not None:
+            y = unit.of_targets(y)
         try:
             if wanted == "predictions":
                 X_query = data.query(rows.query, rows.val, columns)
-                result = engine.predict_many(X, rows.targets, masks, X_query, seeds, weight, params)
+                result = engine.predict_many(X, y, masks, X_query, seeds, weight, params)
+                if unit is not None:
+                    result = unit.of_predictions(result)
             else:
-                result = engine.fit_many(X, rows.targets, masks, seeds, weight, params)
+                result = engine.fit_many(X, y, masks, seeds, weight, params)
+                if unit is not None:
+                    for model in result:
+                        unit.turn_back(model)
         except BaseModelError as error:
             raise error.among(columns.tolist()) from error.__cause__
         seconds = time.perf_counter() - start
@@ -339,46 +389,3 @@ def _pickled(engine: Engine, model: Any, columns: IntArray) -> bytes:
             f"{failure}). n_jobs=1 fits it here"
         )
         raise BaseModelError(short_name(engine.learner), reason, columns.tolist()) from failure
-
-
-def average_prediction(
-    engine: Engine,
-    models: Sequence[Any],
-    features: Sequence[IntArray],
-    X: Table,
-    n_jobs: int | None,
-) -> FloatArray:
-    """Mean prediction of fitted models, shape (n, C).
-
-    Members are added up in portions of fixed size, so that the order of the additions, and with it
-    the last bit, is the same for any number of workers.
-    """
-    tasks = [
-        partial(_sum, engine, models[a : a + MODELS_PER_SUM], features[a : a + MODELS_PER_SUM], X)
-        for a in range(0, len(models), MODELS_PER_SUM)
-    ]
-    # The models are here: sending them would take longer than their predictions.
-    remote = n_jobs != 1 and is_on_cluster()
-    here = parallel_config(backend="threading", n_jobs=n_jobs or 1) if remote else nullcontext()
-    with here, one_thread():
-        if n_jobs == 1 or min(effective_n_jobs(n_jobs), len(tasks)) <= 1:
-            sums = [task() for task in tasks]
-        else:
-            sums = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)() for task in tasks)
-    return np.add.reduce(sums) / len(models)
-
-
-def _sum(
-    engine: Engine, models: Sequence[Any], features: Sequence[IntArray], X: Table
-) -> FloatArray:
-    total = np.zeros((X.shape[0], engine.learner.n_outputs))
-    with one_thread():
-        for model, columns in zip(models, features, strict=True):
-            answer = None
-            # Users may put other models among ours; those for other columns say so.
-            if len(columns) and getattr(model, "n_features_in_", None) == len(columns):
-                answer = engine.predict_fitted(model, take_columns(X, columns))
-            if answer is None or not np.isfinite(answer).all():
-                answer = predict_one(engine.learner, model, X, columns)
-            total += answer
-    return total

@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.style import context
 
+from randsub.estimators.assembly import has_repeats
 from randsub.estimators.base import SubspaceEnsemble
-from randsub.estimators.prs import has_repeats
 from randsub.inspection import ConvergenceDisplay
 from randsub.inspection.convergence_display import PANELS
 from randsub.inspection.drawing import COLORS
@@ -61,7 +61,8 @@ def training_charts(model: SubspaceEnsemble) -> dict[str, Chart]:
     name, charts = str(history.index.name or "epoch"), {}
     kept = np.unique(np.linspace(0, len(history) - 1, MAX_POINTS).astype(int))
     for key, panel in PANELS.items():
-        curves = {panel.curves[c]: history[c].to_numpy(float) for c in panel.columns(history)}
+        found = panel.curves_in(history)
+        curves = {name: history[c].to_numpy(float) for c, name in found.items()}
         if not curves:
             continue
         said = [

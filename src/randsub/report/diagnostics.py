@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from randsub.estimators.prs import BasePRS, initial_theta
+from randsub.estimators.assembly import initial_theta
+from randsub.estimators.prs import BasePRS
 from randsub.report.findings import Findings
 from randsub.report.text_format import counted, listed, number, score, signed
 

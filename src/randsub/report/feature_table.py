@@ -6,8 +6,8 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from randsub.estimators.assembly import has_repeats
 from randsub.estimators.base import SubspaceEnsemble
-from randsub.estimators.prs import has_repeats
 from randsub.inspection.feature_names import column_names
 from randsub.report.markup import visible
 from randsub.report.text_format import rounded

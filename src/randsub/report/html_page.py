@@ -19,6 +19,7 @@ SECTIONS = {
     "summary": ("In short", "In short", sections.summary),
     "scores": ("Scores", "How good it is", sections.scores),
     "importances": ("Importances", "Which features matter", sections.importances),
+    "bases": ("Base models", "What each base model contributes", sections.base_models),
     "stability": ("Stability", "How stable that is", sections.stability),
     "training": ("Training", "How training went", sections.training),
     "members": ("Members", "What the members see", sections.members),
@@ -66,10 +67,13 @@ def policy() -> str:
 
 def _lead(model: SubspaceEnsemble) -> str:
     what = "classes" if model._task == "classification" else "numbers"
+    if hasattr(model, "shares_"):
+        base = f"{counted(len(model.shares_), 'base model')} ({', '.join(model.shares_)})"
+    else:
+        base = refit_code.constructor(model.estimator_)
     return (
-        f"{type(model).__name__}: {counted(len(model.estimators_), 'copy', 'copies')} of "
-        f"{refit_code.constructor(model.estimator_)}, each on some of the "
-        f"{counted(model.n_features_in_, 'feature')}, predict {what} together."
+        f"{type(model).__name__}: {counted(len(model.estimators_), 'copy', 'copies')} of {base}, "
+        f"each on some of the {counted(model.n_features_in_, 'feature')}, predict {what} together."
     )
 
 

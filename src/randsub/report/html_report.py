@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from randsub._files import check_writable, write_atomically
 from randsub._typing import Table
+from randsub.estimators.assembly import has_repeats
 from randsub.estimators.base import SubspaceEnsemble
-from randsub.estimators.prs import has_repeats
 from randsub.report.feature_table import check_stability
 from randsub.report.findings import Findings
 from randsub.report.html_page import render
@@ -66,7 +66,8 @@ def write_report(
         Title of the page.
     compare : bool, default=True
         Whether to score the model beside a random forest, a plain random subspace and the base
-        model alone, trained on the same rows.
+        model alone, trained on the same rows; of several base models, beside a plain random
+        subspace of each.
     test_fraction : float, default=0.25
         Share of X that is set aside if X_test is not given.
     stability : Stability, default=None

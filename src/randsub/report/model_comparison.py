@@ -84,8 +84,9 @@ class Comparison:
         return self.contenders[0]
 
     def find(self, key: str) -> Contender | None:
-        """A contender, if it took part."""
-        return next((c for c in self.contenders if c.key == key), None)
+        """A contender, if it took part; of several of a kind, the best."""
+        found = [c for c in self.contenders if c.key == key]
+        return max(found, key=lambda contender: contender.score, default=None)
 
 
 def compare(

@@ -1,4 +1,8 @@
-"""Models to compare with: a random forest, a random subspace, the base model, a constant."""
+"""Models to compare with: a random forest, a random subspace, the base model, a constant.
+
+If there are several base models, each has a random subspace. None is alone on all features: that
+is one of the sizes among which a random subspace chooses.
+"""
 
 import time
 from collections.abc import Mapping
@@ -6,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import OrdinalEncoder
@@ -14,6 +19,7 @@ from randsub._tables import frame_kind, numeric_columns, take_columns, to_array
 from randsub._typing import Table
 from randsub.estimators import RandomSubspaceClassifier, RandomSubspaceRegressor
 from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.named_bases import bases_of
 from randsub.estimators.random_subspace import BaseRandomSubspace
 from randsub.report.labelled_rows import Rows
 
@@ -63,16 +69,20 @@ def reference_answers(
     """
     regression = model._task == "regression"
     seen, seen_test = _as_members_see(model, train), _as_members_see(model, test)
-    single = _subspace(model, seeds["subspace"], n_jobs, n_estimators=1, max_features=1.0)
-    models = {
-        "forest": (f"Random forest, {N_TREES} trees", _forest(regression, seeds["forest"], n_jobs)),
-        "subspace": ("Plain random subspace", _subspace(model, seeds["subspace"], n_jobs)),
-        "single": ("Base model alone, on all features", single),
-    }
-    if isinstance(model, BaseRandomSubspace):
-        del models["subspace"]
+    models = [
+        ("forest", f"Random forest, {N_TREES} trees", _forest(regression, seeds["forest"], n_jobs))
+    ]
+    for base_name, base in bases_of(model.estimator_).items():
+        subspace = _subspace(model, base, seeds["subspace"], n_jobs)
+        if base_name:
+            models.append(("subspace", f"Plain random subspace of {base_name}", subspace))
+            continue
+        if not isinstance(model, BaseRandomSubspace):
+            models.append(("subspace", "Plain random subspace", subspace))
+        single = clone(subspace).set_params(n_estimators=1, max_features=1.0)
+        models.append(("single", "Base model alone, on all features", single))
     answers, left_out = [], []
-    for key, (name, reference) in models.items():
+    for key, name, reference in models:
         try:
             rows = _as_numbers(seen, seen_test) if key == "forest" else (seen, seen_test)
             answers.append(train_and_ask(key, name, reference, *rows))
@@ -130,7 +140,7 @@ def _as_text(frame: Table) -> Any:
     return np.array(columns, dtype=object).T
 
 
-def _subspace(model: SubspaceEnsemble, seed: int, n_jobs: int | None, **further: Any) -> Any:
+def _subspace(model: SubspaceEnsemble, base: Any, seed: int, n_jobs: int | None) -> Any:
     """Members on random feature subsets, whose size is chosen on a validation part."""
     given = model.get_params(deep=False)
     options = {name: given[name] for name in ("n_estimators", "engine", "standardize")}
@@ -140,4 +150,4 @@ def _subspace(model: SubspaceEnsemble, seed: int, n_jobs: int | None, **further:
     if model.category_encoder_ is not None:
         # Numbers are scaled already.
         options["standardize"] = False
-    return kind(model.estimator_, n_jobs=n_jobs, random_state=seed, **{**options, **further})
+    return kind(base, n_jobs=n_jobs, random_state=seed, **options)

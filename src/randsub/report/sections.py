@@ -1,6 +1,6 @@
 """The sections of the page, each made from the findings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 from typing import Any, NamedTuple
 
@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from randsub._tables import frame_kind
+from randsub.estimators.assembly import has_repeats
 from randsub.estimators.base import SubspaceEnsemble
-from randsub.estimators.prs import BasePRS, has_repeats
+from randsub.estimators.named_bases import bases_of
+from randsub.estimators.prs import BasePRS
 from randsub.report import refit_code
 from randsub.report.diagnostics import Notice, notices
 from randsub.report.feature_table import COLUMNS, feature_names
@@ -22,6 +24,8 @@ from randsub.report.text_format import counted, listed, number, score
 # Maximum number of features with a bar, and of rows in the table before the script pages it.
 N_BARS = 20
 N_ROWS = 25
+# Number of features whose alphas are shown for each of several base models.
+N_BY_BASE = 10
 # Share of the runs from which a feature is listed as selected.
 OFTEN = 0.8
 
@@ -160,6 +164,65 @@ def _cell(kind: str, value: Any) -> Markup:
     return tag("td", f"{value:.3f}", class_="num")
 
 
+def base_models(findings: Findings) -> Section:
+    """Share of each of several base models, and the features that each of them sees."""
+    model, table = findings.model, findings.features
+    if not hasattr(model, "shares_") or table is None:
+        return []
+    shares, kept = model.shares_, [name for name, share in model.shares_.items() if share > 0.0]
+    summary = (
+        f"Predictions are weighted means over {counted(len(shares), 'base model')}. The weights, "
+        "their shares, were learned along with alpha: "
+        f"{max(shares, key=shares.__getitem__)} has the largest."
+    )
+    if len(kept) < len(shares):
+        dropped = listed([name for name in shares if name not in kept])
+        summary += f" Dropped during training: {dropped}."
+    bases = zip(bases_of(model.estimator_).items(), model._engines, strict=True)
+    rows = [
+        [
+            tag("th", name, scope="row"),
+            _cell("probability", shares[name]),
+            _cell("count", model.estimators_bases_.count(name)),
+            tag("td", refit_code.constructor(base)),
+            tag("td", type(engine).__name__),
+        ]
+        for (name, base), engine in bases
+    ]
+    first = table[:N_BY_BASE]
+    alphas = [model.alphas_[name].mean(axis=0) for name in kept]
+    features = [
+        [
+            _cell("name", feature.name),
+            *(_cell("probability", alpha[feature.Index]) for alpha in alphas),
+        ]
+        for feature in first.itertuples()
+    ]
+    return [
+        tag("p", summary),
+        _grid("Base models", ["Name", "Share", "Members", "Base model", "Engine"], rows),
+        tag("h3", f"Alpha of each base model for the first {counted(len(first), 'feature')}"),
+        _grid("Alpha by base model", ["Feature", *kept], features),
+    ]
+
+
+def _grid(caption: str, heads: Sequence[str], rows: Iterable[Iterable[Markup]]) -> Markup:
+    """A table; columns whose cells are numbers have their heads on the right, too."""
+    rows = [[*row] for row in rows]
+    head = (
+        tag("th", text, scope="col", class_="num" if 'class="num"' in cell else None)
+        for text, cell in zip(heads, rows[0], strict=True)
+    )
+    inside = (
+        tag("caption", caption, class_="hidden"),
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *(tag("tr", *row) for row in rows)),
+    )
+    table = tag("table", *inside)
+    region = {"class_": "scroll", "tabindex": "0", "role": "region", "aria_label": caption}
+    return tag("div", tag("div", table, **region), class_="card")
+
+
 def stability(findings: Findings) -> Section:
     """What the runs say of the selection as a whole."""
     result = findings.stability
@@ -252,8 +315,8 @@ def _facts(findings: Findings) -> dict[str, str]:
     facts = {
         "Task": model._task,
         "Model": type(model).__name__,
-        "Base model": refit_code.constructor(model.estimator_),
-        "Engine": type(model._engine).__name__,
+        **_base_facts(model),
+        "Engine": ", ".join(dict.fromkeys(type(one).__name__ for one in model._engines)),
         "Features": f"{model.n_features_in_:,}: {listed(names, 6)}",
     }
     encoder = model.category_encoder_
@@ -268,6 +331,15 @@ def _facts(findings: Findings) -> dict[str, str]:
     facts["Models trained"] = f"{model.n_models_trained_:,}"
     facts["Seed"] = repr(findings.parameter("random_state"))
     return {**facts, **findings.facts}
+
+
+def _base_facts(model: SubspaceEnsemble) -> dict[str, str]:
+    bases = {
+        name: refit_code.constructor(base) for name, base in bases_of(model.estimator_).items()
+    }
+    if "" in bases:
+        return {"Base model": bases[""]}
+    return {"Base models": "; ".join(f"{name}: {base}" for name, base in bases.items())}
 
 
 def _described(model: SubspaceEnsemble, rows: Rows) -> str:

@@ -98,7 +98,7 @@ def enlarged(
         changed["feature_groups"] = (groups + n_groups * copies).ravel()
     categorical = own.get("categorical_features")
     if categorical is not None and not isinstance(categorical, str):
-        columns = choose_categorical(categorical, X, None, names)
+        columns = choose_categorical(categorical, X, [], names)
         changed["categorical_features"] = (columns + X.shape[1] * copies).ravel()
     if np.ndim(own.get("alpha_init")) == 1:
         if len(own["alpha_init"]) != n_groups:

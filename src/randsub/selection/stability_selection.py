@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from randsub._sklearn import Interval, validate_parameter_constraints
 from randsub._tables import frame_kind
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.estimators.assembly import has_repeats
 from randsub.estimators.fit_data import split_validation
-from randsub.estimators.prs import has_repeats
 from randsub.estimators.validation import check_samples
 from randsub.selection.repeated_fits import (
     Replicate,
@@ -114,7 +114,7 @@ class Stability:
         n_features = model.n_features_in_
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_features)])
         groups = getattr(model, "feature_groups_", np.arange(n_features))
-        return cls._of(model.alphas_, groups, names, threshold, level, "repeats")
+        return cls._of(model.repeat_alphas_, groups, names, threshold, level, "repeats")
 
     @classmethod
     def _of(

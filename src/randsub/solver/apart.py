@@ -53,7 +53,7 @@ def solve_each(
     problem : Problem
         Of P tasks that no penalty couples.
     settings : Settings
-    theta : ndarray of shape (P, M)
+    theta : ndarray of shape (R, M)
     rngs : sequence of P numpy.random.Generator
 
     Returns
@@ -63,8 +63,8 @@ def solve_each(
     """
     fields = {name: value for name, value in vars(problem).items() if name != "dispatcher"}
     parts = [
-        Part({**fields, "targets": [target]}, settings, row, rng)
-        for target, row, rng in zip(problem.targets, theta[:, np.newaxis], rngs, strict=True)
+        Part({**fields, "targets": [target]}, settings, rows, rng)
+        for target, rows, rng in zip(problem.targets, np.split(theta, len(rngs)), rngs, strict=True)
     ]
     begin = time.perf_counter()
     first = _solved(problem.dispatcher, parts[0], keeps_unfinished=True)

@@ -28,8 +28,9 @@ class Callback:
 
     The repeats of an ensemble, and the targets of a network, are the P tasks of a loop.
 
-    Hooks receive a :class:`~randsub.solver.TrainingState`, with ``epoch``, ``theta`` (alpha of
-    this epoch, one row per task), ``best_theta``, ``best_objective``, ``history`` and more; and
+    Hooks receive a :class:`~randsub.solver.TrainingState`, with ``epoch``, ``alpha`` of this
+    epoch (one row per task), ``theta`` (the same, or a row for each task and base model if there
+    are several), ``best_theta``, ``best_objective``, ``history`` and more; and
     :class:`~randsub.solver.Settings` with ``max_iter`` and the other settings of the solver.
 
     Notes

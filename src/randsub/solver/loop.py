@@ -5,12 +5,16 @@ optimiser step per batch; compute the objective on held-out and validation rows;
 the best so far; test the effective sample size of every round and mark the tasks that are due for a
 refresh. Tasks run in lockstep, and the models of all of them are trained in one dispatch; a task
 that is finished is left as it is until the others are.
+
+A task may mix several base models. Each has its own theta, masks and rounds, on the same batches,
+and is refreshed when it is worn; they have one loss, and their shares are learned along with theta.
 """
 
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +22,24 @@ import numpy as np
 from randsub._compile import when_compiling
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.exceptions import BaseModelError, InterruptedFitWarning
-from randsub.gradients import OBJECTIVES, importance_weights, score_gradient
+from randsub.gradients import OBJECTIVES, Votes, importance_weights, score_gradient
 from randsub.optim.base import OptimizerState
 from randsub.parallel.blas_threads import one_thread
 from randsub.solver.callback import Callback
 from randsub.solver.interruption import is_interruption
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.refresh import WAYS, fresh, is_worn
-from randsub.solver.rounds import Plan, Round, carry_out, evaluated
-from randsub.solver.schedule import is_finished, reason_to_stop, refilled, revived
+from randsub.solver.rounds import Batch, Plan, Round, carry_out, evaluated
+from randsub.solver.schedule import is_finished, learns_shares, reason_to_stop, refilled, revived
+from randsub.solver.shares import (
+    equal_shares,
+    moved_shares,
+    penalties,
+    penalty_gradient,
+    penalty_prox,
+    trained_rows,
+    without_small,
+)
 from randsub.solver.state import Due, EpochRecord, TrainingState, generators_of_tasks
 
 
@@ -81,7 +94,7 @@ def start(
     ----------
     problem : Problem
     settings : Settings
-    theta : ndarray of shape (P, M)
+    theta : ndarray of shape (R, M)
     rng : numpy.random.Generator or sequence of P of them
         Random generator of each task; a single one is split if there are several tasks.
     callbacks : sequence of Callback, default=()
@@ -94,12 +107,15 @@ def start(
     theta = problem.distribution.project(np.array(theta, dtype=float))
     n_tasks = len(problem.targets)
     n_verdicts = 1 if problem.joint else n_tasks
+    shares = equal_shares(n_tasks, problem.n_bases)
     state = TrainingState(
         epoch=0,
         theta=theta,
+        shares=shares,
+        best_shares=shares,
         optimizer=problem.optimizer.init(theta),
-        rounds=((),) * n_tasks,
-        due=np.full(n_tasks, Due.FRESH),
+        rounds=((),) * len(theta),
+        due=np.full(len(theta), Due.FRESH),
         generators=tuple(r.bit_generator.state for r in generators_of_tasks(rng, n_tasks)),
         history=(),
         barred=theta == 0.0,
@@ -109,7 +125,7 @@ def start(
         best_epochs=np.zeros(n_verdicts, dtype=np.intp),
         objectives=np.full(n_verdicts, np.inf),
         verdicts=np.full(n_verdicts, np.inf),
-        ess=np.full(n_tasks, np.inf),
+        ess=np.full(len(theta), np.inf),
         mark_objectives=np.full(n_verdicts, np.inf),
         mark_epochs=np.zeros(n_verdicts, dtype=np.intp),
         revivals=((),) * n_verdicts,
@@ -185,10 +201,11 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         objective=float(state.objectives.mean()),
         validation_objective=float(state.verdicts.mean()),
         min_ess=float(state.ess.min()),
-        expected_size=float(np.mean([*map(problem.distribution.expected_size, state.theta)])),
+        expected_size=_expected_size(problem, state),
         refreshed=state.rounds is not former.rounds,
         revived=state.revivals is not former.revivals,
         n_models_trained=state.n_models_trained,
+        shares=tuple(state.shares.mean(axis=0).tolist()),
     )
     if not (np.isfinite(record.objective) and np.isfinite(record.validation_objective)):
         raise ValueError(
@@ -200,43 +217,69 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
     news: dict[str, Any] = {
         "epoch": epoch,
         "history": (*state.history, record),
-        "due": np.where(running, is_due, state.due),
+        "due": np.where(state.of_rows(running), is_due, state.due),
         **state.improvement(epoch, settings),
     }
     return refilled(problem, settings, replace(state, **news))
+
+
+def _expected_size(problem: Problem, state: TrainingState) -> float:
+    """Expected number of columns of a model, averaged over base models by share, and over tasks."""
+    sizes = np.array([*map(problem.distribution.expected_size, state.theta)])
+    return float((sizes.reshape(state.shares.shape) * state.shares).sum(axis=1).mean())
 
 
 def _renewed(
     problem: Problem, settings: Settings, state: TrainingState, running: BoolArray, epoch: int
 ) -> TrainingState:
     """Train the rounds of running tasks that are due."""
-    renewed = running & (state.due != Due.NOTHING)
-    if not renewed.any():
+    is_due = state.of_rows(running) & state.is_trained() & (state.due != Due.NOTHING)
+    if not is_due.any():
         return state
-    rngs = {task: state.rng(task) for task in np.flatnonzero(renewed).tolist()}
+    tasks = is_due.reshape(state.shares.shape).any(axis=1)
+    rngs = {task: state.rng(task) for task in np.flatnonzero(tasks).tolist()}
     plans: list[Plan] = []
     for task, rng in rngs.items():
-        way = fresh if state.due[task] == Due.FRESH else WAYS[settings.refresh]
-        plans += way(problem, settings, task, state.rounds[task], state.theta[task], rng)
+        batches = _kept_batches(problem, state, task)
+        for row, _ in trained_rows(task, state.shares[task]):
+            if is_due[row]:
+                way = fresh if state.due[row] == Due.FRESH else WAYS[settings.refresh]
+                if way is fresh and batches:
+                    way = partial(fresh, batches=batches)
+                theta = state.theta[row]
+                of_row = way(problem, settings, row, state.rounds[row], theta, rng)
+                if problem.n_bases > 1:
+                    batches = [plan.batch for plan in of_row]
+                plans += of_row
     try:
         new = carry_out(problem, plans, rngs)
     except BaseModelError as error:
         raise error.located(problem.feature_names, epoch) from error.__cause__
+    # Those of base models that have lost their share are not needed any more.
+    is_over = is_due | (state.of_rows(tasks) & ~state.is_trained())
     rounds: list[tuple[Round, ...]] = [
-        () if task in rngs else kept for task, kept in enumerate(state.rounds)
+        () if over else kept for over, kept in zip(is_over, state.rounds, strict=True)
     ]
     for plan, round_ in zip(plans, new, strict=True):
-        rounds[plan.task] += (round_,)
+        rounds[plan.row] += (round_,)
     generators = list(state.generators)
     for task, rng in rngs.items():
         generators[task] = rng.bit_generator.state
     return replace(
         state,
         rounds=tuple(rounds),
-        due=np.where(renewed, Due.NOTHING, state.due),
+        due=np.where(is_over, Due.NOTHING, state.due),
         generators=tuple(generators),
         n_models_trained=state.n_models_trained + sum(int(p.untrained.sum()) for p in plans),
     )
+
+
+def _kept_batches(problem: Problem, state: TrainingState, task: int) -> list[Batch]:
+    """Batches that the base models of a task go on with; none if all of them start anew."""
+    rows = [row for row, _ in trained_rows(task, state.shares[task])]
+    if problem.n_bases == 1 or all(state.due[row] == Due.FRESH for row in rows):
+        return []
+    return [round_.batch for round_ in next(state.rounds[row] for row in rows if state.rounds[row])]
 
 
 def _advanced(
@@ -248,30 +291,34 @@ def _advanced(
     is_one = problem.joint or problem.penalty is None
     groups = [tasks] if is_one else list(tasks[:, np.newaxis])
     parts, values = [], []
+    learned = state.of_tasks(learns_shares(settings, state))
     for group in groups:
         alone = replace(problem, targets=[problem.targets[task] for task in group])
-        part = _stepped(alone, settings, state.part(group))
+        part = state.part(group, problem.rows(group))
+        part = _stepped(alone, settings, part, learned[group])
         parts.append(part)
-        values.append(evaluated(alone, settings, part.rounds, part.theta))
+        values.append(evaluated(alone, settings, part.rounds, part.theta, part.shares))
     objectives, verdicts, ess = (
         np.concatenate(of_groups) for of_groups in zip(*values, strict=True)
     )
     which = np.zeros(1, dtype=np.intp) if problem.joint else tasks
+    rows = problem.rows(tasks)
     memory = zip(*(part.optimizer for part in parts), strict=True)
     return replace(
         state,
-        theta=_placed(state.theta, tasks, [part.theta for part in parts]),
+        theta=_placed(state.theta, rows, [part.theta for part in parts]),
+        shares=_placed(state.shares, tasks, [part.shares for part in parts]),
         optimizer=type(state.optimizer)(
-            *(_placed(old, tasks, new) for old, new in zip(state.optimizer, memory, strict=True))
+            *(_placed(old, rows, new) for old, new in zip(state.optimizer, memory, strict=True))
         ),
         objectives=_placed(state.objectives, which, [objectives]),
         verdicts=_placed(state.verdicts, which, [verdicts]),
-        ess=_placed(state.ess, tasks, [ess]),
+        ess=_placed(state.ess, rows, [ess]),
     )
 
 
 def _placed(old: Any, tasks: IntArray, new: Sequence[Any]) -> Any:
-    """The array with new rows for these tasks, which come in consecutive parts."""
+    """The array with some rows replaced by new ones, which come in consecutive parts."""
     if len(new) == 1 and len(tasks) == len(old):
         return new[0]
     placed = old.copy()
@@ -279,30 +326,47 @@ def _placed(old: Any, tasks: IntArray, new: Sequence[Any]) -> Any:
     return placed
 
 
-def _stepped(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
-    """One optimiser step per batch."""
-    theta, memory = state.theta, state.optimizer
+def _stepped(
+    problem: Problem, settings: Settings, state: TrainingState, learned: BoolArray
+) -> TrainingState:
+    """One optimiser step per batch: of theta, and of the shares of some tasks."""
+    theta, shares, memory = state.theta, state.shares, state.optimizer
     for batch in range(settings.n_batches):
-        rounds = [of_task[batch] for of_task in state.rounds]
-        gradient = np.empty_like(theta)
-        for task, round_ in enumerate(rounds):
-            gradient[task] = _round_gradient(problem, settings, round_, theta[task])
+        rounds = [of_row[batch] if of_row else None for of_row in state.rounds]
+        gradient, of_shares = np.empty_like(theta), np.empty_like(shares)
+        for task, of_task in enumerate(shares):
+            rows = slice(task * len(of_task), (task + 1) * len(of_task))
+            gradient[rows], of_shares[task] = _loss_gradients(
+                problem, settings, rounds[rows], theta[rows], of_task
+            )
         if problem.penalty is not None and len(problem.targets) > 1:
             # The loss is a mean over tasks. Without a penalty tasks are independent, and a step
             # must not depend on their number.
             gradient /= len(problem.targets)
-        theta, memory = _moved(problem, rounds, gradient, theta, memory)
-    return replace(state, theta=theta, optimizer=memory)
+        if problem.penalty is not None and problem.n_bases > 1:
+            of_shares += penalties(problem.penalty, theta, problem.n_bases)
+        moved, memory = _moved(problem, rounds, gradient, theta, shares, memory)
+        # What has lost its share stays as it is, whatever the momentum.
+        theta = np.where(shares.reshape(-1, 1) > 0.0, moved, theta)
+        if problem.n_bases > 1:
+            shares = np.where(learned[:, np.newaxis], moved_shares(shares, of_shares), shares)
+    return replace(
+        state,
+        theta=theta,
+        shares=without_small(shares, settings.n_masks),
+        optimizer=memory,
+    )
 
 
 def _moved(
     problem: Problem,
-    rounds: Sequence[Round],
+    rounds: Sequence[Round | None],
     gradient: FloatArray,
     theta: FloatArray,
+    shares: FloatArray,
     memory: OptimizerState,
 ) -> tuple[FloatArray, OptimizerState]:
-    """Theta and optimiser state after a step, from the gradient of the loss (P, M).
+    """Theta and optimiser state after a step, from the gradient of the loss (R, M).
 
     A feature that no mask of the round holds has gradient 0. Under a penalty its theta is fixed for
     this step: neither the penalty nor the momentum may move a feature without evidence. The same
@@ -313,41 +377,70 @@ def _moved(
     penalty, project = problem.penalty, problem.distribution.project
     if penalty is None:
         return problem.optimizer.update(gradient, memory, theta, project)
-    fixed = np.stack([round_.unknown() for round_ in rounds])
+    everything = np.ones(theta.shape[1], dtype=bool)
+    fixed = np.stack([everything if one is None else one.unknown() for one in rounds])
 
     def prox(moved: FloatArray, step: FloatArray) -> FloatArray:
-        return penalty.prox(np.where(fixed, theta, moved), step, fixed, project)
+        free = np.where(fixed, theta, moved)
+        return penalty_prox(penalty, free, step, fixed, project, shares)
 
     if problem.optimizer.is_proximal:
         return problem.optimizer.proximal_update(gradient, memory, theta, project, prox)
-    gradient += np.where(fixed, 0.0, penalty.gradient(theta))
+    gradient += np.where(fixed, 0.0, penalty_gradient(penalty, theta, shares))
     moved, memory = problem.optimizer.update(gradient, memory, theta, project)
     return np.where(fixed, theta, moved), memory
 
 
-def _round_gradient(
-    problem: Problem, settings: Settings, round_: Round, theta: FloatArray
-) -> FloatArray:
-    """Gradient in theta, (M,), of the loss on the held-out rows of the round.
+def _loss_gradients(
+    problem: Problem,
+    settings: Settings,
+    rounds: Sequence[Round | None],
+    theta: FloatArray,
+    shares: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Gradients of the loss on the held-out rows of a batch of one task.
 
-    It is 0 for features that no mask holds.
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings
+    rounds : sequence of B Rounds
+        None for base models without a share.
+    theta : ndarray of shape (B, M)
+    shares : ndarray of shape (B,)
+
+    Returns
+    -------
+    gradient : ndarray of shape (B, M)
+        In theta; 0 for features that no mask holds.
+    of_shares : ndarray of shape (B,)
+        In the shares; 0 for base models without a share.
     """
-    weights = importance_weights(
-        round_.log_weights(problem.distribution, theta), self_normalize=settings.self_normalize
-    )
+    gradient, of_shares = np.zeros_like(theta), np.zeros_like(shares)
+    trained = [
+        (base, share, round_)
+        for base, share in trained_rows(0, shares)
+        if (round_ := rounds[base]) is not None
+    ]
+    batch, votes = trained[0][-1], []
+    for base, share, round_ in trained:
+        log_w = round_.log_weights(problem.distribution, theta[base])
+        weights = importance_weights(log_w, self_normalize=settings.self_normalize)
+        votes.append(Votes(share * weights, round_.predictions))
     costs = OBJECTIVES[settings.objective].costs(
-        problem.loss, round_.targets, round_.predictions, weights, round_.sample_weight
+        problem.loss, batch.targets, votes, batch.sample_weight
     )
-    masks = round_.masks
-    gradient = np.zeros_like(theta)
-    gradient[masks.parameters] = score_gradient(
-        problem.distribution,
-        masks.rows,
-        theta[masks.parameters],
-        weights,
-        costs,
-        settings.baseline,
-    )
-    if not problem.distribution.is_independent:
-        gradient[masks.counts == 0] = 0.0
-    return gradient
+    for (base, share, round_), (weights, _), of_models in zip(trained, votes, costs, strict=True):
+        masks = round_.masks
+        gradient[base, masks.parameters] = score_gradient(
+            problem.distribution,
+            masks.rows,
+            theta[base, masks.parameters],
+            weights,
+            of_models,
+            settings.baseline,
+        )
+        of_shares[base] = weights @ of_models / share
+        if not problem.distribution.is_independent:
+            gradient[base, masks.counts == 0] = 0.0
+    return gradient, of_shares

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from randsub._typing import FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
 from randsub.gradients import Baseline
@@ -60,7 +62,7 @@ class Problem:
     Parameters
     ----------
     targets : sequence of Target
-        One per task (a gene of a network, a repeat of an ensemble); theta has one row per task.
+        One per task (a gene of a network, a repeat of an ensemble).
     sample_weight : ndarray of shape (n,)
         Weights of the rows of X in the loss.
     feature_names : sequence of str
@@ -69,6 +71,10 @@ class Problem:
         Whether the penalty couples the tasks. They then have one objective, the mean of their
         losses plus the penalty of theta (P, M), and one best epoch. Otherwise each task is trained
         as if it were alone, with the penalty of its own row of theta.
+    n_bases : int
+        B, the number of base models that a task mixes. Theta has a row for each task and base
+        model, R = P B rows in all; those of one task are consecutive. Where something is said of
+        one row for each task, B is 1.
     """
 
     distribution: SubsetDistribution
@@ -80,6 +86,15 @@ class Problem:
     sample_weight: FloatArray
     feature_names: Sequence[str] = ()
     joint: bool = False
+    n_bases: int = 1
+
+    def target(self, row: int) -> Target:
+        """The target of a row of theta."""
+        return self.targets[row // self.n_bases]
+
+    def rows(self, tasks: IntArray) -> IntArray:
+        """The rows of theta of some tasks."""
+        return (tasks[:, np.newaxis] * self.n_bases + np.arange(self.n_bases)).ravel()
 
 
 @dataclass(frozen=True)

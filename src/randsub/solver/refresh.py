@@ -1,7 +1,8 @@
 """Three ways to retrain base models once theta has moved away from their proposal.
 
 ``fresh``
-    New batches, new masks, all models retrained, as in the paper.
+    New batches, new masks, all models retrained, as in the paper. Where several base models are
+    mixed, which need the same batches, these are dealt anew when all of them start anew.
 ``window``
     The masks of a round form generations, each drawn from the theta at that time. Only the oldest
     is replaced. The weights of all masks refer to the mixture of the current generations (multiple
@@ -21,7 +22,7 @@ from randsub._masks import as_sparse
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
 from randsub.solver.problem import Problem, Settings
-from randsub.solver.rounds import Plan, Proposal, Round, deal_batches
+from randsub.solver.rounds import Batch, Plan, Proposal, Round, deal_batches
 
 # Rejection draws per mask before a coupled refresh accepts an independent draw. This only happens
 # if the two distributions differ by less than rounding error.
@@ -35,16 +36,21 @@ RefreshWay: TypeAlias = Callable[
 def fresh(
     problem: Problem,
     settings: Settings,
-    task: int,
+    row: int,
     rounds: Sequence[Round],
     theta: FloatArray,
     rng: np.random.Generator,
+    batches: Sequence[Batch] = (),
 ) -> list[Plan]:
-    """Split into new batches and draw all masks from theta; earlier rounds are discarded."""
-    target = problem.targets[task]
-    batches = deal_batches(
-        target.train_rows, settings.n_batches, target.strata, settings.max_samples, rng
-    )
+    """Draw all masks from theta; earlier rounds are discarded.
+
+    The rows are split into new batches, unless batches are given.
+    """
+    if not batches:
+        target = problem.target(row)
+        batches = deal_batches(
+            target.train_rows, settings.n_batches, target.strata, settings.max_samples, rng
+        )
     n_generations, n_masks = settings.n_generations, settings.n_masks
     proposal = Proposal(
         np.tile(theta, (n_generations, 1)), np.arange(n_masks) * n_generations // n_masks
@@ -53,7 +59,7 @@ def fresh(
     masks = as_sparse(problem.distribution.sample(theta, n_masks * len(batches), rng))
     return [
         Plan(
-            task=task,
+            row=row,
             batch=batch,
             masks=masks[n * n_masks : (n + 1) * n_masks],
             proposal=proposal,
@@ -66,7 +72,7 @@ def fresh(
 def window(
     problem: Problem,
     settings: Settings,
-    task: int,
+    row: int,
     rounds: Sequence[Round],
     theta: FloatArray,
     rng: np.random.Generator,
@@ -82,14 +88,14 @@ def window(
             np.concatenate([old.thetas[1:], theta[np.newaxis]]),
             np.where(oldest, len(old.thetas) - 1, old.generations - 1),
         )
-        plans.append(Plan(task, former.batch, masks, proposal, oldest, former))
+        plans.append(Plan(row, former.batch, masks, proposal, oldest, former))
     return plans
 
 
 def coupled(
     problem: Problem,
     settings: Settings,
-    task: int,
+    row: int,
     rounds: Sequence[Round],
     theta: FloatArray,
     rng: np.random.Generator,
@@ -102,12 +108,12 @@ def coupled(
             problem.distribution, former.masks.whole(), old_theta, theta, rng
         )
         proposal = Proposal(theta[np.newaxis], np.zeros(len(changed), dtype=np.intp))
-        plans.append(Plan(task, former.batch, masks, proposal, changed, former))
+        plans.append(Plan(row, former.batch, masks, proposal, changed, former))
     return plans
 
 
 def is_worn(ess: FloatArray, settings: Settings) -> BoolArray:
-    """Which tasks need a refresh, (P,), by the smallest effective sample size of their rounds."""
+    """Which rows of theta need a refresh, by the smallest effective sample size of their rounds."""
     return ess < settings.ess_threshold * settings.n_masks
 
 

@@ -1,4 +1,4 @@
-"""A round: the masks, models and predictions for one batch of one task.
+"""A round: the masks, models and predictions for one batch of one task and base model.
 
 Masks, their proposal, the predictions and the targets of the batch are in one frozen object, so
 that the weights of one batch cannot be used with another.
@@ -16,6 +16,7 @@ from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
 from randsub.gradients import (
     OBJECTIVES,
+    Votes,
     effective_sample_size,
     importance_weights,
     log_of_mixture,
@@ -23,6 +24,7 @@ from randsub.gradients import (
 )
 from randsub.parallel import Assignment
 from randsub.solver.problem import Problem, Settings
+from randsub.solver.shares import mixed_penalty, trained_rows
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class HeldMasks:
 
 @dataclass(frozen=True)
 class Round:
-    """Base models of one task and one batch, with their predictions.
+    """Models of one task, base model and batch, with their predictions.
 
     Parameters
     ----------
@@ -153,7 +155,8 @@ class Plan:
 
     Parameters
     ----------
-    task : int
+    row : int
+        Row of theta: that of a task and one of its base models.
     batch : Batch
     masks : csr_array of shape (T, M)
     proposal : Proposal
@@ -162,7 +165,7 @@ class Plan:
     former : Round or None
     """
 
-    task: int
+    row: int
     batch: Batch
     masks: csr_array
     proposal: Proposal
@@ -191,14 +194,15 @@ def carry_out(
     answers = problem.dispatcher.predict(
         [
             Assignment(
-                y=problem.targets[plan.task].y,
+                y=problem.target(plan.row).y,
                 train_rows=plan.batch.train_rows,
                 query_rows=plan.batch.query_rows,
-                val_rows=problem.targets[plan.task].val_rows,
+                val_rows=problem.target(plan.row).val_rows,
                 masks=problem.distribution.expand(plan.untrained_masks),
-                seeds=rngs[plan.task].integers(
+                seeds=rngs[plan.row // problem.n_bases].integers(
                     np.iinfo(np.int32).max, size=int(plan.untrained.sum())
                 ),
+                base=plan.row % problem.n_bases,
             )
             for plan in plans
         ]
@@ -207,7 +211,7 @@ def carry_out(
 
 
 def _round(problem: Problem, plan: Plan, answer: FloatArray) -> Round:
-    target = problem.targets[plan.task]
+    target = problem.target(plan.row)
     rows = plan.batch.query_rows
     answer = target.reference.apply(answer)
     predictions, validation = answer[:, : len(rows)], answer[:, len(rows) :]
@@ -239,8 +243,9 @@ def evaluated(
     settings: Settings,
     rounds: Sequence[Sequence[Round]],
     theta: FloatArray,
+    shares: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Objectives on held-out rows, verdicts on validation rows, and smallest ESS per task.
+    """Objectives on held-out rows, verdicts on validation rows, and smallest ESS per row of theta.
 
     A verdict is the objective on the validation rows, or on the held-out rows if there are none.
     With a penalty, the tasks are those that it couples, and there is one objective for all of them;
@@ -249,37 +254,34 @@ def evaluated(
     objective = OBJECTIVES[settings.objective]
     held_out = np.empty((len(problem.targets), settings.n_batches))
     validation = np.empty_like(held_out)
-    ess = np.full(len(problem.targets), np.inf)
-    for task, (target, of_task, theta_of_task) in enumerate(
-        zip(problem.targets, rounds, theta, strict=True)
-    ):
-        for batch, round_ in enumerate(of_task):
-            log_w = round_.log_weights(problem.distribution, theta_of_task)
-            weights = importance_weights(log_w, self_normalize=settings.self_normalize)
-            size = (
-                size_of_weights(weights)
-                if settings.self_normalize
-                else effective_sample_size(log_w)
-            )
-            ess[task] = min(ess[task], size)
+    ess = np.full(len(theta), np.inf)
+    for task, (target, of_task) in enumerate(zip(problem.targets, shares, strict=True)):
+        trained = [*trained_rows(task, of_task)]
+        for batch in range(settings.n_batches):
+            votes, votes_on_validation = [], []
+            for row, share in trained:
+                round_ = rounds[row][batch]
+                log_w = round_.log_weights(problem.distribution, theta[row])
+                weights = importance_weights(log_w, self_normalize=settings.self_normalize)
+                size = (
+                    size_of_weights(weights)
+                    if settings.self_normalize
+                    else effective_sample_size(log_w)
+                )
+                ess[row] = min(ess[row], size)
+                weights = share * weights
+                votes.append(Votes(weights, round_.predictions))
+                votes_on_validation.append(Votes(weights, round_.validation))
             held_out[task, batch] = validation[task, batch] = objective.value(
-                problem.loss,
-                round_.targets,
-                round_.predictions,
-                weights,
-                round_.sample_weight,
+                problem.loss, round_.targets, votes, round_.sample_weight
             )
             if len(target.val_rows):
                 validation[task, batch] = objective.value(
-                    problem.loss,
-                    target.validation,
-                    round_.validation,
-                    weights,
-                    target.val_weight,
+                    problem.loss, target.validation, votes_on_validation, target.val_weight
                 )
     if problem.penalty is None:
         return held_out.mean(axis=1), validation.mean(axis=1), ess
-    penalty = problem.penalty.value(theta)
+    penalty = mixed_penalty(problem.penalty, theta, shares)
     return np.array([held_out.mean()]) + penalty, np.array([validation.mean()]) + penalty, ess
 
 

@@ -29,13 +29,18 @@ def reason_to_stop(problem: Problem, settings: Settings, state: TrainingState) -
 def is_finished(problem: Problem, settings: Settings, state: TrainingState) -> BoolArray:
     """Which verdicts cannot improve any more: a plateau, or no feature, after the last revival."""
     is_last = state.n_revived >= settings.n_revivals
-    return is_last & (_is_empty(problem, state) | _is_on_plateau(settings, state))
+    is_on_plateau = _is_on_plateau(settings, state)
+    if problem.n_bases > 1 and settings.n_iter_no_change is not None:
+        # By then, shares have been learned for as long as a plateau takes.
+        begin = replace(state, epoch=state.epoch - settings.n_iter_no_change)
+        is_on_plateau &= learns_shares(settings, begin)
+    return is_last & (_is_empty(problem, state) | is_on_plateau)
 
 
 def _is_empty(problem: Problem, state: TrainingState) -> BoolArray:
     """Which verdicts are of tasks that a penalty has left without features: none is drawn again."""
-    is_empty = ~state.theta.any(axis=1) & (state.due == Due.NOTHING)
-    is_empty &= problem.penalty is not None
+    holds = state.theta.any(axis=1) & state.is_trained() | (state.due != Due.NOTHING)
+    is_empty = ~holds.reshape(state.shares.shape).any(axis=1) & (problem.penalty is not None)
     return is_empty.all(keepdims=True) if problem.joint else is_empty
 
 
@@ -54,10 +59,20 @@ def revival_epoch(settings: Settings, n_revived: int) -> int | None:
     return max(1, round(settings.max_iter * (n_revived + 1) / (settings.n_revivals + 1)))
 
 
+def learns_shares(settings: Settings, state: TrainingState) -> BoolArray:
+    """Which verdicts are of tasks whose shares are learned by now.
+
+    Base models that learn their features slowly would be dropped before they have. So shares stay
+    equal until the first revival, or for a third of the epochs.
+    """
+    return (state.n_revived > 0) | (state.epoch >= settings.max_iter / 3.0)
+
+
 def revived(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
     """Revive the tasks that are due.
 
-    They restart from their best theta, with every entry below the revival level raised to it.
+    They restart from their best theta and shares, with every entry of theta below the revival level
+    raised to it.
     """
     epochs = [revival_epoch(settings, n) for n in state.n_revived]
     is_time = np.array([epoch is not None and state.epoch >= epoch for epoch in epochs])
@@ -65,16 +80,17 @@ def revived(problem: Problem, settings: Settings, state: TrainingState) -> Train
     due = is_time | (is_left & _is_on_plateau(settings, state))
     if not due.any():
         return state
-    tasks = state.of_tasks(due)
+    tasks, rows = state.of_tasks(due), state.of_rows(due)
     raised = np.where(state.barred, 0.0, np.maximum(state.best_theta, settings.revival_level))
-    theta = np.where(tasks[:, np.newaxis], problem.distribution.project(raised), state.theta)
+    theta = np.where(rows[:, np.newaxis], problem.distribution.project(raised), state.theta)
     return replace(
         state,
         theta=theta,
+        shares=np.where(tasks[:, np.newaxis], state.best_shares, state.shares),
         optimizer=problem.optimizer.init(theta)
-        if tasks.all()
-        else problem.optimizer.restart(state.optimizer, theta, tasks),
-        due=np.where(tasks, Due.FRESH, state.due),
+        if rows.all()
+        else problem.optimizer.restart(state.optimizer, theta, rows),
+        due=np.where(rows, Due.FRESH, state.due),
         revivals=tuple(
             (*of_verdict, state.epoch) if is_due else of_verdict
             for of_verdict, is_due in zip(state.revivals, due, strict=True)
@@ -85,13 +101,15 @@ def revived(problem: Problem, settings: Settings, state: TrainingState) -> Train
 
 
 def refilled(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
-    """Restart tasks that have lost all their features, unless there is a penalty."""
-    empty = np.all(state.theta == 0.0, axis=1)
+    """Restart rows of theta that have lost all their features, unless there is a penalty."""
+    empty = np.all(state.theta == 0.0, axis=1) & state.is_trained()
     if problem.penalty is not None or not empty.any():
         return state
+    n_tasks = int(empty.reshape(state.shares.shape).any(axis=1).sum())
+    among = ", for one of their base models or more," if problem.n_bases > 1 else ""
     level = min(1.0 / settings.n_masks, LARGEST_FIRST_SUBSET / problem.distribution.n_parameters)
     warnings.warn(
-        f"Every selection probability of {int(empty.sum())} task(s) reached 0 at epoch "
+        f"Every selection probability of {n_tasks} task(s){among} reached 0 at epoch "
         f"{state.epoch}: no feature seems to help. Restarting from alpha = {level:g}.",
         NoFeatureLeftWarning,
         stacklevel=2,

@@ -77,7 +77,8 @@ class Solver(BaseEstimator):
         Base models are retrained once the effective sample size of some batch,
         :math:`(\sum_t w_t)^2 / \sum_t w_t^2`, falls below ``ess_threshold * T``.
     refresh : {"fresh", "window", "coupled"} or Window, default="fresh"
-        How base models are retrained. "fresh": all of them, with new folds and new masks.
+        How base models are retrained. "fresh": all of them, with new folds and new masks; where
+        several base models are mixed, there are new folds at revivals alone.
         "window": only the oldest of ten generations; :class:`Window` sets their number. "coupled":
         only those whose mask changes under a maximal coupling of the old and the new distribution.
     n_revivals : int, default=2

@@ -11,10 +11,11 @@ from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.optim.base import OptimizerState
 from randsub.solver.problem import Settings
 from randsub.solver.rounds import Round
+from randsub.solver.shares import mean_by_share
 
 
 class Due:
-    """What must happen to the rounds of a task before the next epoch.
+    """What must happen to the rounds of a row of theta before the next epoch.
 
     Integers and not an ``Enum``: numpy looks up attributes of ``Enum`` members in Python code, and
     with Python 3.11 a Ctrl-C that arrives there is lost.
@@ -29,7 +30,7 @@ class EpochRecord(NamedTuple):
     """One row of the history.
 
     ``refreshed`` and ``revived`` refer to the time before the steps of the epoch, all other fields
-    to the time after them.
+    to the time after them. ``shares`` are those of the base models, averaged over tasks.
     """
 
     objective: float
@@ -39,6 +40,7 @@ class EpochRecord(NamedTuple):
     refreshed: bool
     revived: bool
     n_models_trained: int
+    shares: tuple[float, ...] = (1.0,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,8 @@ class Result:
 
     Parameters
     ----------
-    best_theta : ndarray of shape (P, M)
+    best_theta : ndarray of shape (R, M)
+    best_shares : ndarray of shape (P, B)
     best_objectives, best_epochs : ndarrays of shape (V,)
     generators : tuple of P mappings
     history : tuple of EpochRecord
@@ -56,6 +59,7 @@ class Result:
     """
 
     best_theta: FloatArray
+    best_shares: FloatArray
     best_objectives: FloatArray
     best_epochs: IntArray
     generators: tuple[Mapping[str, Any], ...]
@@ -72,6 +76,11 @@ class Result:
     def best_epoch(self) -> int:
         """Latest of the best epochs of all tasks."""
         return int(self.best_epochs.max())
+
+    @property
+    def best_alpha(self) -> FloatArray:
+        """Best theta of each task, (P, M): the mean over its base models by share."""
+        return mean_by_share(self.best_theta, self.best_shares)
 
     def rng(self, task: int = 0) -> np.random.Generator:
         """Random generator of a task, in its last state."""
@@ -92,19 +101,23 @@ class TrainingState(Result):
     ----------
     epoch : int
         Number of completed epochs.
-    theta : ndarray of shape (P, M)
+    theta : ndarray of shape (R, M)
+        One row per task and base model; see :class:`randsub.solver.problem.Problem`.
+    shares : ndarray of shape (P, B)
+        Shares of the base models in the ensemble of each task.
     optimizer : NamedTuple of arrays
-    rounds : tuple of P tuples of Rounds, one per batch
-    due : int ndarray of shape (P,)
-        What must happen to the rounds of each task before the next epoch; see ``Due``.
+    rounds : tuple of R tuples of Rounds, one per batch
+        Those of a base model whose share is 0 may be empty.
+    due : int ndarray of shape (R,)
+        What must happen to the rounds of each row before the next epoch; see ``Due``.
     generators : tuple of P mappings
         State of the bit generator of each task, which is independent of other tasks.
     history : tuple of EpochRecord
-    barred : bool ndarray of shape (P, M)
+    barred : bool ndarray of shape (R, M)
         Entries that started at 0; neither a revival nor a restart raises them.
-    best_theta : ndarray of shape (P, M)
-        Theta of the best epoch: the one with the lowest validation objective or, if settings say
-        so, with the lowest sum of objective and validation objective.
+    best_theta, best_shares : ndarrays of shape (R, M) and (P, B)
+        Theta and shares of the best epoch: the one with the lowest validation objective or, if
+        settings say so, with the lowest sum of objective and validation objective.
     best_objectives, best_epochs : ndarrays of shape (V,)
         Its validation objective, and the epoch. V is the number of verdicts: one per task, or a
         single one if a penalty couples the tasks.
@@ -112,8 +125,9 @@ class TrainingState(Result):
         What was lowest at the best epoch.
     objectives, verdicts : ndarrays of shape (V,)
         Objective on the held-out and on the validation rows after the last epoch.
-    ess : ndarray of shape (P,)
-        Smallest effective sample size of the rounds of each task after the last epoch.
+    ess : ndarray of shape (R,)
+        Smallest effective sample size of the rounds of each row after the last epoch; infinite for
+        base models without a share.
     mark_objectives, mark_epochs : ndarrays of shape (V,)
         Last improvement by more than ``tol`` since the last (re)start, for ``n_iter_no_change``.
     revivals : tuple of V tuples of int
@@ -125,6 +139,7 @@ class TrainingState(Result):
 
     epoch: int
     theta: FloatArray
+    shares: FloatArray
     optimizer: OptimizerState
     rounds: tuple[tuple[Round, ...], ...]
     due: IntArray
@@ -142,23 +157,37 @@ class TrainingState(Result):
         return Result(**{field.name: getattr(self, field.name) for field in fields(Result)})
 
     @property
+    def alpha(self) -> FloatArray:
+        """Theta of each task, (P, M): the mean over its base models by share."""
+        return mean_by_share(self.theta, self.shares)
+
+    @property
     def n_revived(self) -> IntArray:
         """Number of revivals so far, (V,)."""
         return np.array([len(epochs) for epochs in self.revivals])
 
     def of_tasks(self, flags: BoolArray) -> BoolArray:
         """Flags of the verdicts (V,) as flags of the tasks (P,)."""
-        return np.broadcast_to(flags, len(self.theta))
+        return np.broadcast_to(flags, len(self.shares))
 
-    def part(self, tasks: IntArray) -> "TrainingState":
-        """What a step of some of the tasks needs: their theta, rounds and optimiser state."""
-        if len(tasks) == len(self.theta):
+    def of_rows(self, flags: BoolArray) -> BoolArray:
+        """Flags of the verdicts or of the tasks as flags of the rows of theta (R,)."""
+        return np.repeat(self.of_tasks(flags), self.shares.shape[1])
+
+    def is_trained(self) -> BoolArray:
+        """Which rows of theta (R,) belong to a base model that has a share."""
+        return (self.shares > 0.0).ravel()
+
+    def part(self, tasks: IntArray, rows: IntArray) -> "TrainingState":
+        """What a step of some of the tasks needs: their theta, shares, rounds, optimiser state."""
+        if len(tasks) == len(self.shares):
             return self
         return replace(
             self,
-            theta=self.theta[tasks],
-            optimizer=type(self.optimizer)(*(array[tasks] for array in self.optimizer)),
-            rounds=tuple(self.rounds[task] for task in tasks),
+            theta=self.theta[rows],
+            shares=self.shares[tasks],
+            optimizer=type(self.optimizer)(*(array[rows] for array in self.optimizer)),
+            rounds=tuple(self.rounds[row] for row in rows),
         )
 
     def improvement(self, epoch: int, settings: Settings) -> dict[str, Any]:
@@ -169,7 +198,12 @@ class TrainingState(Result):
         better = criteria < self.best_criteria
         if better.any():
             news = {
-                "best_theta": np.where(better[:, np.newaxis], self.theta, self.best_theta),
+                "best_theta": np.where(
+                    self.of_rows(better)[:, np.newaxis], self.theta, self.best_theta
+                ),
+                "best_shares": np.where(
+                    self.of_tasks(better)[:, np.newaxis], self.shares, self.best_shares
+                ),
                 "best_criteria": np.where(better, criteria, self.best_criteria),
                 "best_objectives": np.where(better, self.verdicts, self.best_objectives),
                 "best_epochs": np.where(better, epoch, self.best_epochs),
@@ -189,6 +223,7 @@ def joined(results: Sequence[Result]) -> Result:
         return results[0]
     return Result(
         best_theta=np.concatenate([result.best_theta for result in results]),
+        best_shares=np.concatenate([result.best_shares for result in results]),
         best_objectives=np.concatenate([result.best_objectives for result in results]),
         best_epochs=np.concatenate([result.best_epochs for result in results]),
         generators=tuple(g for result in results for g in result.generators),
@@ -214,14 +249,15 @@ def _joined_reason(results: Sequence[Result]) -> str | None:
 def _joined_history(results: Sequence[Result]) -> tuple[EpochRecord, ...]:
     """The history as if the blocks had run in lockstep; those that have ended keep their values."""
     results = [result for result in results if result.history]
-    sizes = np.array([len(result.best_theta) for result in results])
+    sizes = np.array([len(result.best_shares) for result in results])
     records = []
     for epoch in range(max((len(result.history) for result in results), default=0)):
         rows = [result.history[min(epoch, len(result.history) - 1)] for result in results]
         running = [row for row, r in zip(rows, results, strict=True) if epoch < len(r.history)]
 
-        def mean(name: str, rows: list[EpochRecord] = rows) -> float:
-            return float(np.average([getattr(row, name) for row in rows], weights=sizes))
+        def mean(name: str, rows: list[EpochRecord] = rows) -> Any:
+            values = [getattr(row, name) for row in rows]
+            return np.average(values, weights=sizes, axis=0).tolist()
 
         records.append(
             EpochRecord(
@@ -232,6 +268,7 @@ def _joined_history(results: Sequence[Result]) -> tuple[EpochRecord, ...]:
                 refreshed=any(row.refreshed for row in running),
                 revived=any(row.revived for row in running),
                 n_models_trained=sum(row.n_models_trained for row in rows),
+                shares=tuple(mean("shares")),
             )
         )
     return tuple(records)

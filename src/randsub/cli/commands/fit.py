@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Checkpoint, TimeLimit
-from randsub.cli.base_models import make_base_model
+from randsub.cli.base_models import make_base_models
 from randsub.cli.console import Console, printable
 from randsub.cli.fitted_model import check_model_folder, ranked
 from randsub.cli.model_parameters import set_parameters
@@ -73,9 +73,11 @@ def run(args: argparse.Namespace) -> None:
     best = f"the best epoch is {model.best_iter_}, with a validation loss of"
     if model.n_repeats_ > 1:
         best = f"the mean of {model.n_repeats_} repeats, with a mean validation loss of"
+    shares = ", ".join(f"{name} {share:.2f}" for name, share in document["shares"].items())
     console.done(
         f"{args.output}: a model after {model.n_iter_} epochs ({model.stop_reason_}); {best} "
-        f"{model.validation_loss_:.4f}. On average, base models see {model.expected_size_:.1f} of "
+        f"{model.validation_loss_:.4f}. {shares and f'Shares of the base models: {shares}. '}"
+        f"On average, base models see {model.expected_size_:.1f} of "
         f"{samples.X.shape[1]} features. Most important: {top}.",
         document,
     )
@@ -95,7 +97,7 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
     unchecked, task, reason = read_training(args)
     for name in args.categorical:
         find_column(args.data, unchecked.X, name, "--categorical")
-    base = make_base_model(args.base, args.base_param, task)
+    base = make_base_models(args.base, args.base_param, task)
     model = _make_model(args, base, task)
     takes_missing = get_tags(model).input_tags.allow_nan
     samples = check_training(args, unchecked, task, takes_missing=takes_missing)
@@ -108,7 +110,8 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
         f"{args.target!r}."
     )
     hint = "" if args.task else "; override with --task"
-    console.say(f"Task: {task} ({reason}{hint}). Base model: {base!r}.")
+    bases = f"models: {base!r}" if isinstance(base, list) else f"model: {base!r}"
+    console.say(f"Task: {task} ({reason}{hint}). Base {bases}.")
     return Job(model, task, samples, validation)
 
 
@@ -182,6 +185,7 @@ def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:
         "rows": int(job.samples.X.shape[0]),
         "features": int(job.samples.X.shape[1]),
         "base": args.base,
+        "shares": getattr(model, "shares_", {}),
         "repeats": model.n_repeats_,
         "epochs": model.n_iter_,
         "best_epoch": model.best_iter_,

@@ -53,6 +53,7 @@ class TreeEngine(CompiledEngine):
     )
     # Equal masks may break ties differently, and their average is the better for it.
     deterministic: ClassVar[bool] = False
+    can_bootstrap: ClassVar[bool] = True
 
     @classmethod
     def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
@@ -84,7 +85,9 @@ class TreeEngine(CompiledEngine):
         limits = _limits(tree, len(values), learner.n_outputs)
         out = batch.answers(learner, 0.0)
         seeds = batch.seeds.astype(np.uint64)
-        grow_and_predict(rows, batch.subsets, seeds, query, criterion, limits, out)
+        grow_and_predict(
+            rows, batch.subsets, seeds, learner.bootstrap, query, criterion, limits, out
+        )
         if learner.classes is None:
             out += center
         elif learner.voting == "hard":

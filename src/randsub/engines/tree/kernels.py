@@ -16,6 +16,7 @@ import numpy as np
 
 from randsub._compile import compiled
 from randsub._typing import FloatArray, IntArray
+from randsub.engines.bootstrap import draw_counts
 from randsub.engines.simd import (
     WIDTH,
     add,
@@ -81,8 +82,8 @@ def _value(entry):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _fill(lists, columns, order, y, mine):  # type: ignore[no-untyped-def]
-    """Lay out the first set of lists: all rows, sorted by each of the columns."""
+def _fill(lists, columns, order, y, counts, mine):  # type: ignore[no-untyped-def]
+    """Lay out the first set of lists: all rows as often as drawn, sorted by each of the columns."""
     entries, targets = lists
     n = len(y)
     for a in range(len(mine)):
@@ -91,9 +92,10 @@ def _fill(lists, columns, order, y, mine):  # type: ignore[no-untyped-def]
         for p in range(np.uintp(n)):
             row = np.uintp(order[begin + p])
             bits = np.float32(columns[begin + row]).view(np.int32)
-            entries[at] = (np.int64(bits) << 32) | np.int64(row)
-            targets[at] = y[row]
-            at += np.uintp(WIDTH)
+            for _ in range(counts[row]):
+                entries[at] = (np.int64(bits) << 32) | np.int64(row)
+                targets[at] = y[row]
+                at += np.uintp(WIDTH)
 
 
 @compiled(forceinline=True)
@@ -370,11 +372,13 @@ def _grow(lists, nodes, columns, mine, n, criterion, limits, table, state, work)
 
 
 @compiled()
-def grow_and_predict(rows, subsets, seeds, query, criterion, limits, out):  # type: ignore[no-untyped-def]
+def grow_and_predict(  # type: ignore[no-untyped-def]
+    rows, subsets, seeds, bootstrap, query, criterion, limits, out
+):
     """One tree for each mask; its answers for all queries go to ``out`` (T, n_query, C).
 
     ``rows`` are the columns of the training rows end to end, the rows in the order of each column,
-    and their targets.
+    and their targets. With ``bootstrap``, each tree is grown on rows drawn with replacement.
     """
     columns, order, y = rows
     begin, held = subsets
@@ -402,9 +406,12 @@ def grow_and_predict(rows, subsets, seeds, query, criterion, limits, out):  # ty
         np.empty((n + 1, 3), np.int64),  # nodes to split: start, depth, node
     )
     leaf_of = np.empty(n_queries, np.int64)
+    counts = np.ones(n, np.int64)
     for t in range(len(begin) - 1):
         mine = held[begin[t] : begin[t + 1]]
-        _fill(lists, columns, order, y, mine)
+        if bootstrap:
+            draw_counts(seeds[t], counts)
+        _fill(lists, columns, order, y, counts, mine)
         # A nonzero state for the generator, whatever the seed.
         state = (seeds[t] + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
         _grow(lists, nodes, columns, mine, n, criterion, limits, table, state, work)
