@@ -345,10 +345,11 @@ def _stepped(
             gradient /= len(problem.targets)
         if problem.penalty is not None and problem.n_bases > 1:
             of_shares += penalties(problem.penalty, theta, problem.n_bases)
-        moved, memory = _moved(problem, rounds, gradient, theta, shares, memory)
-        # What has lost its share stays as it is, whatever the momentum.
-        theta = np.where(shares.reshape(-1, 1) > 0.0, moved, theta)
+        former = theta
+        theta, memory = _moved(problem, rounds, gradient, theta, shares, memory)
         if problem.n_bases > 1:
+            # What has lost its share stays as it is, whatever the momentum.
+            theta = np.where(shares.reshape(-1, 1) > 0.0, theta, former)
             shares = np.where(learned[:, np.newaxis], moved_shares(shares, of_shares), shares)
     return replace(
         state,
