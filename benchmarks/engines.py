@@ -16,6 +16,7 @@ import numpy as np
 from plain import plain_models
 from sklearn.base import is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -24,7 +25,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.engines import Engine, KNNEngine, Learner, LinearAndBayesEngine, SVMEngine, TreeEngine
+from randsub.engines import (
+    BoostingEngine,
+    Engine,
+    KNNEngine,
+    Learner,
+    LinearAndBayesEngine,
+    SVMEngine,
+    TreeEngine,
+)
 
 N_TRAIN, N_QUERY, N_MASKS = 270, 130, 100
 CASES: list[tuple[type[Engine], Any]] = [
@@ -32,6 +41,8 @@ CASES: list[tuple[type[Engine], Any]] = [
     (KNNEngine, KNeighborsClassifier()),
     (TreeEngine, DecisionTreeRegressor()),
     (TreeEngine, DecisionTreeClassifier()),
+    (BoostingEngine, GradientBoostingRegressor(n_estimators=50)),
+    (BoostingEngine, GradientBoostingClassifier(n_estimators=50)),
     (LinearAndBayesEngine, Ridge()),
     (LinearAndBayesEngine, LinearRegression()),
     (LinearAndBayesEngine, GaussianNB()),

@@ -93,6 +93,34 @@ def test_a_change_in_the_package_around_it_counts(tmp_path) -> None:
         assert run(tmp_path, call) == str(factor)
 
 
+def test_a_change_in_the_folder_of_an_imported_function_counts(tmp_path) -> None:
+    """As in engines/tree, for the kernels in engines/boosting."""
+    folders = [tmp_path / "top" / "engines" / name for name in ("tree", "boosting")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    for folder in (*folders, folders[0].parent, folders[0].parent.parent):
+        (folder / "__init__.py").touch()
+        os.utime(folder / "__init__.py", (1e9, 1e9))
+    (folders[1] / "kernels.py").write_text(
+        "from randsub._compile import compiled\n"
+        "from top.engines.tree.kernels import factor\n"
+        "@compiled()\n"
+        "def times(x):\n"
+        "    return x * factor()\n"
+    )
+    call = "from top.engines.boosting.kernels import times; print(times(1))"
+    for age, factor in ((1e9, 5), (1.1e9, 7)):
+        called = folders[0] / "kernels.py"
+        called.write_text(
+            "from randsub._compile import compiled\n"
+            "@compiled()\n"
+            "def factor():\n"
+            f"    return {factor}\n"
+        )
+        os.utime(called, (age, age))
+        assert run(tmp_path, call) == str(factor)
+
+
 def test_compiled_functions_divide_like_numpy() -> None:
     @compiled()
     def divide(a, b):

@@ -149,6 +149,60 @@ def test_interrupted_runs_leave_their_tables(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "run.json").read_text())["complete"]
 
 
+def test_a_run_goes_on_elsewhere(tmp_path, monkeypatch, capsys):
+    """A file has the finished cells; the folder of the first machine is not needed."""
+    file = tmp_path / "cells.csv"
+    flags = [*TINY, "--replicates", "2", "--cells", str(file), "--output"]
+    whole_run = Simulated.run
+
+    def run(self, cell, data):
+        if cell.replicate == 1:
+            raise KeyboardInterrupt
+        return whole_run(self, cell, data)
+
+    monkeypatch.setattr(Simulated, "run", run)
+    assert main([*flags, str(tmp_path / "first")]) == Exit.INTERRUPTED
+    before = file.read_text().splitlines()
+    assert len(before) == 1 + 4
+    monkeypatch.setattr(Simulated, "run", whole_run)
+    capsys.readouterr()
+    assert main([*flags, str(tmp_path / "second")]) == Exit.DONE
+    assert f"4 finished cells are taken from {file}" in capsys.readouterr().err
+    after = file.read_text().splitlines()
+    assert len(after) == 1 + 8
+    assert set(before) <= set(after)
+    assert main([*TINY, "--replicates", "2", "--output", str(tmp_path / "whole")]) == Exit.DONE
+    assert contents(tmp_path / "second") == contents(tmp_path / "whole")
+    # All of them are there now: nothing is run.
+    monkeypatch.setattr(Simulated, "run", lambda *_: pytest.fail("a cell was run"))
+    assert main([*flags, str(tmp_path / "third")]) == Exit.DONE
+    assert contents(tmp_path / "third") == contents(tmp_path / "whole")
+
+
+def test_a_file_of_cells_that_is_none(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Simulated, "run", lambda *_: pytest.fail("a cell was run"))
+    output = ["--output", str(tmp_path / "out"), "--cells"]
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    for name, told in (
+        ("other.csv", "is not a file of finished cells"),
+        ("nowhere/cells.csv", "does not exist"),
+        (".", "is a folder"),
+    ):
+        assert main([*TINY, *output, str(tmp_path / name)]) == Exit.ERROR
+        assert told in capsys.readouterr().err
+
+
+def test_methods_that_only_some_experiments_have(capsys):
+    for name, method in (("simulated", "hgb"), ("genomic", "stack"), ("timing", "auto")):
+        with pytest.raises(SystemExit):
+            main([name, "--methods", method])
+        assert f"invalid choice: '{method}'" in capsys.readouterr().err
+    assert {"auto", "hgb", "stack", "tuned"} <= set(EXPERIMENTS["tabular"].full.methods)
+    for name in ("simulated", "genomic"):
+        assert "auto" in EXPERIMENTS[name].choices["methods"]
+        assert "auto" not in EXPERIMENTS[name].full.methods
+
+
 def test_unusable_output_is_told_before_anything_is_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Simulated, "run", lambda *_: pytest.fail("a cell was run"))
     file = tmp_path / "file"

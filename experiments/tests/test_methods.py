@@ -24,8 +24,16 @@ from randsub.penalties import ExpectedSize
 from randsub.solver import Solver, Window
 from randsub_experiments import methods
 from randsub_experiments.cells import Cell
-from randsub_experiments.methods import Problem, measure
-from randsub_experiments.prs_settings import PAPER, prs_parameters, with_solver
+from randsub_experiments.methods import measure
+from randsub_experiments.peers import STRENGTHS
+from randsub_experiments.problem import Problem
+from randsub_experiments.prs_settings import (
+    CLASSIFIERS_ONLY,
+    PAPER,
+    portfolio_parameters,
+    prs_parameters,
+    with_solver,
+)
 
 SMALL = {**PAPER, "n_estimators": 10, "n_batches": 2}
 
@@ -102,6 +110,23 @@ def test_prs_is_the_estimator_with_these_parameters(classification):
     assert row["epochs"] == 3
 
 
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_auto_is_prs_that_chooses_its_base_models(task, request):
+    data = request.getfixturevalue(task)
+    params = prs_parameters({"n_estimators": 4, "n_batches": 2}, 2)
+    row = measure(cell("auto", **params, **portfolio_parameters()), data)
+    unknown = CLASSIFIERS_ONLY if task == "regression" else ()
+    given = {name: value for name, value in params.items() if name not in unknown}
+    model = methods._PRS[task]("auto", **flat(random_state=1000, **given)).fit(
+        data.X_train, data.y_train, X_val=data.X_val, y_val=data.y_val
+    )
+    assert row["score"] == model.score(data.X_test, data.y_test)
+    assert (row["models"], row["epochs"]) == (model.n_models_trained_, 2)
+    assert row["size"] == model.expected_size_
+    truth = np.isin(np.arange(data.n_features), data.relevant)
+    assert row["aupr"] == average_precision_score(truth, model.alpha_)
+
+
 def test_prs_chooses_its_penalty_on_validation(classification):
     params = prs_parameters(SMALL, 3)
     row = measure(cell("prs", "knn", **params, penalties=[0.1, 0.001]), classification)
@@ -135,10 +160,10 @@ def test_l1_is_tuned_on_training_and_validation_samples(n_classes):
     data = Problem("classification", X[:80], y[:80], X[80:120], y[80:120], X[120:], y[120:])
     row = measure(cell("l1"), data)
     assert row["score"] > 0.8
-    assert row["tuned"] in methods._STRENGTHS
+    assert row["tuned"] in STRENGTHS
     assert 1 <= row["size"] <= 10
     n_separate = 1 if n_classes == 2 else n_classes
-    assert row["models"] == n_separate * (5 * len(methods._STRENGTHS) + 1)
+    assert row["models"] == n_separate * (5 * len(STRENGTHS) + 1)
     # Wrong targets of all validation samples change the choice.
     wrong = replace(data, y_val=np.roll(y[80:120], 1))
     assert measure(cell("l1"), wrong)["tuned"] != row["tuned"]
@@ -206,11 +231,12 @@ def test_a_baseline_is_the_estimator_trained_on_the_same_parts(method, task, req
         assert row["epochs"] == 2
 
 
-@pytest.mark.parametrize("method", ["prs", "rs", "rase"])
+@pytest.mark.parametrize("method", ["prs", "auto", "rs", "rase"])
 def test_nothing_is_compiled_in_the_time_that_is_taken(method, classification, monkeypatch):
     """What a method needs is called by a tiny fit before the clock starts."""
     calls, fits = [], []
-    kinds = {"prs": methods._PRS, "rs": methods._SUBSPACE, "rase": methods._RASE}[method]
+    kinds = {"rs": methods._SUBSPACE, "rase": methods._RASE}.get(method, methods._PRS)
+    is_prs = kinds is methods._PRS
 
     class Watched(kinds["classification"]):
         def fit(self, X, y, **more):
@@ -223,15 +249,15 @@ def test_nothing_is_compiled_in_the_time_that_is_taken(method, classification, m
     monkeypatch.setattr(methods, "time", clock)
     methods.compile_engines.cache_clear()
     small = {"n_estimators": 4, **({"n_candidates": 2, "max_iter": 1} if method == "rase" else {})}
-    params = prs_parameters(SMALL, 2) if method == "prs" else small
+    params = prs_parameters(SMALL, 2) if is_prs else small
     try:
-        measure(cell(method, "knn", **params), classification)
+        measure(cell(method, "" if method == "auto" else "knn", **params), classification)
     finally:
         methods.compile_engines.cache_clear()
     before = calls.index("clock")
     assert calls == ["fit"] * before + ["clock", "fit", "clock"]
     assert before >= 1
-    assert {way for _, way in fits[:before]} == ({True, False} if method == "prs" else {None})
+    assert {way for _, way in fits[:before]} == ({True, False} if is_prs else {None})
 
 
 def test_the_paper_s_settings():
@@ -252,6 +278,7 @@ def test_settings_become_a_solver():
     made = with_solver(prs_parameters(PAPER))
     assert made.pop("solver").get_params() == {**Solver.paper().get_params(), "revival_level": 0.02}
     changed = {"alpha_init": 0.05, "bootstrap": False, "n_repeats": 1, "n_iter_no_change": None}
+    changed |= {"voting": "hard", "calibrate": False}
     assert {**PRSClassifier().get_params(deep=False), **changed}.items() >= made.items()
     made = PRSClassifier(**with_solver(prs_parameters({})))
     assert made.solver.get_params() == Solver().get_params()

@@ -210,6 +210,10 @@ def test_results_survive_the_way_to_disk_and_back(written):
         ),
         ("randsub-experiments tabular --data=/x y", "randsub-experiments tabular --data=DATA y"),
         ("randsub-experiments timing", "randsub-experiments timing"),
+        (
+            "randsub-experiments simulated --cells a.csv --quick --cells=/b.csv",
+            "randsub-experiments simulated --quick",
+        ),
     ],
 )
 def test_a_page_names_no_place_of_the_machine_that_ran_it(command, expected):

@@ -128,6 +128,7 @@ def test_normalised_by_hand():
     )
     scores = normalise(results, ["problem", "replicate"], METHOD_COLUMNS)
     np.testing.assert_allclose(scores["normalised score"], [0.0, 1.0, 0.25, 1.0, 1.0, 1.0])
+    np.testing.assert_allclose(scores["rank"], [3, 1, 2, 2, 2, 2])
 
 
 def test_paired_difference_by_hand():

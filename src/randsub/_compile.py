@@ -25,6 +25,17 @@ def _stamps(folder: Path) -> tuple[tuple[str, float, int], ...]:
     return mine + _stamps(folder.parent) if is_nested else mine
 
 
+def _sources(function: Callable[..., Any]) -> tuple[tuple[str, float, int], ...]:
+    """Stamps of the folder of a function, and of compiled functions that its module imports.
+
+    Kernels in ``engines/boosting`` call those in ``engines/tree``.
+    """
+    called = (getattr(value, "py_func", None) for value in function.__globals__.values())
+    functions = [function, *(one for one in called if one is not None)]
+    folders = dict.fromkeys(Path(one.__code__.co_filename).parent for one in functions)
+    return tuple(stamp for folder in folders for stamp in _stamps(folder))
+
+
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator that compiles a function with Numba, without the GIL, once per machine.
 
@@ -41,7 +52,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         except RuntimeError:
             # Numba has no writable cache folder: compiled again in each process.
             return nb.njit(**options)(function)
-        name_cache_by_content(made, _stamps(Path(function.__code__.co_filename).parent))
+        name_cache_by_content(made, _sources(function))
         return made
 
     return decorate

@@ -13,6 +13,7 @@ says which one the installed release lacks.
   inherit it, and call it on themselves and on base models.
 * ``_skl_callbacks``, ``_callback_fit_ctx`` and ``_init_callback_context``: attributes of the
   ``CallbackSupportMixin`` of 1.9, which :mod:`randsub.callbacks.support` inherits or stands in for.
+* ``predict_stages``: the sum of the trees of a boosted ensemble, without checks of the rows.
 * ``_gamma`` of support vector machines, ``_fit_X`` and ``_y`` of nearest neighbours: what a fitted
   model predicts with, which has no public name.
 """
@@ -54,6 +55,7 @@ __all__ = [
     "get_feature_importances",
     "has_valid_params",
     "neighbors_of",
+    "predict_stages",
     "raise_for_params",
     "routing_enabled",
     "validate_parameter_constraints",
@@ -83,6 +85,13 @@ def has_valid_params(estimator: Any) -> bool:
     except InvalidParameterError:
         return False
     return True
+
+
+def predict_stages(*arguments: Any) -> None:
+    """``sklearn.ensemble._gradient_boosting.predict_stages``, which takes time to import."""
+    from sklearn.ensemble._gradient_boosting import predict_stages
+
+    predict_stages(*arguments)
 
 
 def gamma_of(machine: Any) -> float:

@@ -217,7 +217,8 @@ def test_classification_with_all_there_is_to_say(classes, capsys):
     assert run("predict", "m", "c.csv", "--probabilities", "-o", "p.csv", "-q") == Exit.DONE
     p = pd.read_csv("p.csv")
     assert list(p.columns) == ["prediction", "p_cat", "p_dog"]
-    assert_array_equal(p["p_cat"] + p["p_dog"], 1.0)
+    X = pd.read_csv("c.csv", dtype={"code": str})[model.feature_names_in_]
+    assert_array_equal(p[["p_cat", "p_dog"]], model.predict_proba(X))
     assert ((p["p_cat"] < p["p_dog"]) == (p["prediction"] == "dog"))[p["p_cat"] != 0.5].all()
     assert run("report", "m", "-o", "r.html", "--no-compare", "-q") == Exit.DONE
 
@@ -255,6 +256,28 @@ def test_several_base_models(here, capsys):
     assert run("select", "m", "d.csv", "--fdr", "0.5", "-o", "s.csv") == Exit.DONE
     assert run("report", "m", "-o", "r.html") == Exit.DONE
     assert "Plain random subspace of tree" in (here / "r.html").read_text()
+
+
+def test_base_models_that_suit_the_data(classes, capsys):
+    """With numbers and categories that are missing, which no base model of the list takes."""
+    frame = pd.read_csv("c.csv")
+    frame.loc[::9, "a"] = np.nan
+    frame["colour"] = np.where(frame["b_1"] > 0, "red", None)
+    frame.to_csv("gaps.csv", index=False)
+    # Boosting has no weights, which saves its time.
+    words = ["fit", "gaps.csv", "--target", "kind", "-o", "m", "--weight", "importance", "--json"]
+    words += ["--base", "auto", "--epochs", "2", "--members", "4", "--param", "engine=generic"]
+    assert run(*words, "--param", "n_batches=2", "--repeats", "1") == Exit.DONE
+    told = document(capsys)
+    assert told["base"] == "auto"
+    assert sum(told["shares"].values()) == pytest.approx(1.0)
+    model = ModelFolder.read(classes / "m").model
+    assert (model.estimator, model.shares_) == ("auto", told["shares"])
+    assert run("predict", "m", "gaps.csv", "--probabilities", "-o", "p.csv", "-q") == Exit.DONE
+    p = pd.read_csv("p.csv")
+    X = frame[model.feature_names_in_]
+    assert_array_equal(p["prediction"], model.predict(X))
+    assert_array_equal(p[["p_cat", "p_dog"]], model.predict_proba(X))
 
 
 def test_a_class_of_ones_own(here, monkeypatch):

@@ -88,6 +88,12 @@ HOSTILE = {
         ["--base", "knn,tree", "--base-param", "tree__size=3"],
         "--base-param does not fit --base tree",
     ),
+    "base parameter of auto": (
+        csv(),
+        ["--base", "auto", "--base-param", "x=1"],
+        "--base-param x: --base auto chooses the parameters of its base models",
+    ),
+    "auto among several": (csv(), ["--base", "knn, auto"], "auto stands alone"),
     "base of the other task": (
         csv(t=np.linspace(0, 1, ROWS)),
         ["--target", "t", "--base", "nb"],
@@ -195,8 +201,9 @@ def test_a_model_that_is_there_is_replaced_when_told(here, capsys):
         (["report", "model", "--test", "nowhere.csv"], "There is no file nowhere.csv."),
         (["network", "text.csv", "-o", "l.csv"], "column 'x1' should hold numbers"),
         (["simulate", "linear", "-o", "/proc/d.csv"], "Nothing can be written to /proc"),
+        (["network", "d.csv", "-o", "l.csv", "--base", "auto"], "--base auto is for fit"),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_hostile_input_of_other_verbs(here, capsys, words, told):
     if "/proc/d.csv" in words and not os.path.isdir("/proc/self"):

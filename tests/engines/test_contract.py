@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -22,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from randsub.engines import (
+    BoostingEngine,
     Engine,
     GenericEngine,
     KNNEngine,
@@ -72,6 +74,21 @@ CASES = [
         ("soft", "hard"),
         takes_weight=False,
         rtol=1e-11,
+    ),
+    # Two rows differ in every column, so that splits of two are tied: leaves must be larger.
+    Case(
+        BoostingEngine,
+        GradientBoostingRegressor(n_estimators=20, max_depth=2, min_samples_leaf=9),
+        takes_weight=False,
+        rtol=1e-10,
+    ),
+    # Votes alone: the first split between four classes is tied; see tests/engines/boosting.
+    Case(
+        BoostingEngine,
+        GradientBoostingClassifier(n_estimators=12, max_depth=1, min_samples_leaf=4),
+        ("hard",),
+        takes_weight=False,
+        rtol=1e-10,
     ),
     # Two solutions, each within the solver's tolerance (see test_kernel.py).
     Case(SVMEngine, SVR(tol=1e-5), rtol=1e-4),
@@ -434,7 +451,7 @@ def test_odd_data_gives_what_a_plain_loop_gives(case, kind, voting, oddity) -> N
         X[:, 3] = X_query[:, 3] = 7.0
     elif oddity == "few rows":
         X, y = X[:24], y[:24]
-    elif case.engine in (KNNEngine, TreeEngine) or isinstance(case.estimator, SVC):
+    elif case.engine in (KNNEngine, TreeEngine, BoostingEngine) or isinstance(case.estimator, SVC):
         pytest.skip("Distances, splits or decisions are tied; see the engine's own tests.")
     else:
         X, X_query = X.round(), X_query.round()

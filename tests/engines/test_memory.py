@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from randsub.engines import (
+    BoostingEngine,
     KNNEngine,
     Learner,
     LinearAndBayesEngine,
@@ -28,6 +30,8 @@ MODELS = [
     (KNNEngine, KNeighborsClassifier()),
     (TreeEngine, DecisionTreeRegressor()),
     (TreeEngine, DecisionTreeClassifier()),
+    (BoostingEngine, GradientBoostingRegressor(n_estimators=5)),
+    (BoostingEngine, GradientBoostingClassifier(n_estimators=5)),
     (SVMEngine, SVR()),
     (SVMEngine, SVR(kernel="linear")),
     (SVMEngine, SVC()),

@@ -48,6 +48,20 @@ def test_lanes_are_added_up_in_halves_through_all_dimensions():
 
 
 @nb.njit
+def _run(values, out):
+    run = simd.running_sums(simd.load(values, 1))
+    simd.store(out, 0, run)
+    simd.store(out, 8, simd.last_of(run))
+
+
+def test_running_sums_and_the_last_of_them():
+    values, out = np.arange(9.0) ** 2, np.zeros(16)
+    _run(values, out)
+    np.testing.assert_array_equal(out[:8], np.cumsum(values[1:]))
+    np.testing.assert_array_equal(out[8:], values.sum())
+
+
+@nb.njit
 def _unpack(words, out):
     simd.store(out, 1, simd.upper_floats(simd.load(words, 2)))
 

@@ -1,4 +1,7 @@
-"""A fitted ensemble predicts the mean of its members, however the members are asked."""
+"""A fitted ensemble predicts the mean of its members, however the members are asked.
+
+Classifiers calibrate it.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor
 from randsub.engines import GenericEngine
+from randsub.estimators.calibration import tempered
 from randsub.exceptions import BaseModelError
 
 N, N_NEW, M = 90, 25, 6
@@ -122,6 +126,13 @@ def mean_of(answers: list[np.ndarray]) -> np.ndarray:
     return np.mean(answers, axis=0, dtype=np.float64)
 
 
+def together(model: Any, answers: list[np.ndarray]) -> np.ndarray:
+    """The answer of the ensemble: the mean over its members, calibrated in classification."""
+    if isinstance(model, PRSRegressor):
+        return mean_of(answers)
+    return tempered(mean_of(answers), model.temperature_, 0.5 / model.n_estimators)
+
+
 def answer(model: Any, X: Any) -> np.ndarray:
     return model.predict(X) if isinstance(model, PRSRegressor) else model.predict_proba(X)
 
@@ -175,7 +186,7 @@ def test_probabilities_are_the_mean_over_the_members(base, kind, n_classes, voti
     model = PRSClassifier(base, **flat(voting=voting, **TOGETHER)).fit(kind(X), y)
     given = asks(model)
     found = model.predict_proba(kind(X_new))
-    expected = mean_of(members_say(model, kind(X_new)))
+    expected = together(model, members_say(model, kind(X_new)))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     if isinstance(model._engines[0], GenericEngine):
         assert isinstance(base, GaussianNB | LinearDiscriminantAnalysis)
@@ -192,7 +203,7 @@ def test_new_rows_may_be_of_another_precision(base) -> None:
     classifies = is_classifier(base)
     X, y, X_new = samples(4 if classifies else 0)
     model = (PRSClassifier if classifies else PRSRegressor)(base, **flat(**SETTINGS)).fit(X, y)
-    expected = mean_of(members_say(model, single(X_new)))
+    expected = together(model, members_say(model, single(X_new)))
     np.testing.assert_allclose(answer(model, single(X_new)), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -206,7 +217,7 @@ def test_a_missing_value_at_prediction_goes_the_way_of_the_member(base, kind) ->
     X_new[1::3, 1] = np.nan
     given = asks(model)
     found = answer(model, kind(X_new))
-    expected = mean_of(members_say(model, kind(X_new)))
+    expected = together(model, members_say(model, kind(X_new)))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     # Members that do not see a gap are asked the fast way.
     sees = [np.isin([0, 1], columns).any() for columns in model.estimators_features_]
@@ -262,7 +273,7 @@ def test_a_member_that_was_replaced_speaks_for_itself(base, other) -> None:
     largest = int(np.argmax([len(columns) for columns in model.estimators_features_]))
     model.estimators_[largest] = refitted(model, largest, other, X, y)
     found = answer(model, X_new)
-    expected = mean_of(members_say(model, X_new))
+    expected = together(model, members_say(model, X_new))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     assert np.abs(found - before).max() > 1e-6
 
@@ -313,7 +324,7 @@ def test_a_member_that_knows_fewer_classes(base) -> None:
         shares = pd.DataFrame(member.predict_proba(part), columns=member.classes_)
         expected.append(shares.reindex(columns=model.classes_, fill_value=0.0).to_numpy())
     found = model.predict_proba(X_new)
-    np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found, together(model, expected), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
 

@@ -52,6 +52,8 @@ ESTIMATORS = [
         **flat(**{**SMALL, "n_estimators": 10}),
     ),
     PRSRegressor([("ridge", Ridge()), ("svm", SVR()), ("tree", "drop")], **flat(**SMALL)),
+    PRSClassifier("auto", **flat(**{**SMALL, "n_batches": 2})),
+    PRSRegressor("auto", **flat(**{**SMALL, "n_batches": 2})),
 ]
 
 

@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.distributions import Bernoulli
@@ -28,6 +29,10 @@ def test_the_defaults_are_what_the_study_chose(kind) -> None:
     optimizer = choose_optimizer(Solver(), Bernoulli(305))
     assert type(optimizer) is OPTIMIZERS[chosen.pop("optimizer")]
     assert len(chosen) > 10
+    if kind is PRSClassifier:
+        # Each run of the study has one base model.
+        assert defaults["voting"] == "auto"
+        defaults["voting"] = kind()._voting_of(DecisionTreeClassifier(), n_bases=1)
     for name, value in chosen.items():
         # Regressors do not vote.
         if name != "voting" or kind is PRSClassifier:

@@ -25,9 +25,9 @@ from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor, RandomSubspaceClassifier, RaSERegressor
 from randsub.callbacks import Checkpoint, EarlyStopping, ScoringMonitor, TimeLimit
 from randsub.datasets import make_friedman, make_hypercube
+from randsub.estimators.calibration import tempered
 from randsub.exceptions import BaseModelError, CheckpointError, InterruptedFitWarning
 from randsub.inspection import AlphaPath
-from randsub.network import PRSNetwork
 from randsub.penalties import ExpectedSize
 from randsub.solver import Solver
 
@@ -232,11 +232,11 @@ def test_an_engine_that_is_not_for_all():
         classifier([("knn", KNeighborsClassifier()), ONE], engine="knn").fit(XC, YC)
 
 
-@pytest.mark.parametrize("kind", [RandomSubspaceClassifier, RaSERegressor, PRSNetwork])
+@pytest.mark.parametrize("kind", [RandomSubspaceClassifier, RaSERegressor])
 def test_other_ensembles_say_where_lists_are_accepted(kind):
-    message = r"list of base models is for PRSClassifier and PRSRegressor.*Got \[\('one', Unt"
+    message = r"list .* is for PRSClassifier, PRSRegressor and PRSNetwork.*Got \[\('one', Unt"
     with pytest.raises(ValueError, match=message):
-        kind([ONE]).fit(XC) if kind is PRSNetwork else kind([ONE]).fit(XC, YC)
+        kind([ONE]).fit(XC, YC)
 
 
 def test_members_that_cannot_predict_are_found_for_every_base_model():
@@ -328,13 +328,15 @@ def test_a_prediction_is_the_weighted_mean_of_the_members(name):
     for member, seen, weight in zip(
         model.estimators_, model.estimators_features_, model.estimators_weights_, strict=True
     ):
-        if name == "soft votes":
+        if hasattr(member, "predict_proba"):
             one = member.predict_proba(scaled[:, seen])
         elif is_classifier(model):
             one = np.eye(2)[np.searchsorted(model.classes_, member.predict(scaled[:, seen]))]
         else:
             one = member.predict(scaled[:, seen])
         expected = expected + weight * one
+    if is_classifier(model) and name != "no validation":
+        expected = tempered(expected, model.temperature_, 0.5 / model.n_estimators)
     ours = model.predict_proba(X) if is_classifier(model) else model.predict(X)
     np.testing.assert_allclose(ours, expected, atol=1e-9)
 

@@ -205,11 +205,14 @@ def test_every_choice_by_name_is_above():
     assert names.options == set(values["baseline"])
 
 
-@pytest.mark.parametrize("voting", ["majority", None])
-def test_bad_votes(voting):
+@pytest.mark.parametrize(
+    "name, value",
+    [("voting", "majority"), ("voting", None), ("calibrate", "yes"), ("calibrate", None)],
+)
+def test_bad_votes(name, value):
     X, y = data()
-    with pytest.raises(InvalidParameterError, match="voting"):
-        PRSClassifier(voting=voting).fit(X, y > 0)
+    with pytest.raises(InvalidParameterError, match=name):
+        PRSClassifier(**{name: value}).fit(X, y > 0)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +366,8 @@ def test_defaults_are_those_documented():
         "verbose": 0,
     }
     assert PRSRegressor().get_params(deep=False) == expected
-    assert PRSClassifier().get_params(deep=False) == {**expected, "voting": "hard"}
+    of_classes = {"voting": "auto", "calibrate": True}
+    assert PRSClassifier().get_params(deep=False) == {**expected, **of_classes}
     assert Solver().get_params() == {
         "learning_rate": 1.2e-3,
         "max_iter": 900,

@@ -534,7 +534,10 @@ def test_soft_votes_only_where_there_are_probabilities():
     with pytest.raises(ValueError, match="predict_proba"):
         PRSClassifier(LinearSVC(), **flat(voting="soft", **QUICK)).fit(X, y)
     votes = (
-        PRSClassifier(KNeighborsClassifier(), **flat(voting="hard", random_state=0, **QUICK))
+        PRSClassifier(
+            KNeighborsClassifier(),
+            **flat(voting="hard", calibrate=False, random_state=0, **QUICK),
+        )
         .fit(X, y)
         .predict_proba(X)
     )

@@ -50,6 +50,7 @@ CLASSIFIERS: Mapping[str, Mapping[str, Callable[[], Any]]] = {
         "pipeline": lambda: make_pipeline(SimpleImputer(keep_empty_features=True), GaussianNB()),
         "ridge": lambda: RidgeClassifier(solver="cholesky"),
         "constant": lambda: DummyClassifier(strategy="stratified"),
+        "chosen": lambda: "auto",
     },
     "hostile": {
         "too many neighbours": lambda: KNeighborsClassifier(50),
@@ -85,6 +86,7 @@ REGRESSORS: Mapping[str, Mapping[str, Callable[[], Any]]] = {
         "pipeline": lambda: make_pipeline(SimpleImputer(keep_empty_features=True), Ridge()),
         "ridge by another way": lambda: Ridge(solver="svd"),
         "constant": lambda: DummyRegressor(strategy="median"),
+        "chosen": lambda: "auto",
     },
     "hostile": {
         "too many neighbours": lambda: KNeighborsRegressor(50),
@@ -204,7 +206,8 @@ PRS: Mapping[str, Choice] = {
 
 PRS_CLASSIFIER: Mapping[str, Choice] = {
     **PRS,
-    **VOTING,
+    "voting": Choice(["auto", "hard"], ["soft", "both", None, 1]),
+    "calibrate": Choice([True, False], ["yes", 2, None]),
     "loss": Choice(
         ["auto", "cross_entropy", "squared_error"],
         ["huber", "poisson", CrossEntropy(1e-300), CrossEntropy(2.0), CrossEntropy("x"), "l1", 0],

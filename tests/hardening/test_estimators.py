@@ -24,6 +24,8 @@ from randsub import (
     RaSERegressor,
 )
 from randsub._tables import frame_kind, numeric_columns
+from randsub.estimators.calibration import LARGEST
+from randsub.estimators.portfolio import everything
 
 DIMENSIONS = ["rows", "columns", "values", "container", "target", "weights", "validation"]
 DIMENSIONS += ["base", "parameters"]
@@ -65,11 +67,22 @@ def cases(draw: Any, model: Any) -> Case:
     # Columns of numbers that are not of a type of numbers are left to the base model.
     as_they_are |= frame_kind(X) is not None and not numeric_columns(X).all()
     of_any_size = as_they_are and data.told["values"] != "normal"
-    if isinstance(estimator, SVC | SVR) and (of_any_size or weights in inputs.WEIGHTS["hostile"]):
+    if of_any_size or weights in inputs.WEIGHTS["hostile"]:
         # On numbers of any size that nobody scales, weights among them, LIBSVM may not end.
-        estimator.set_params(max_iter=max(estimator.max_iter, 1000))
+        estimator = bounded(estimator, "classification" if classifies else "regression")
     made = model(estimator, **flat(**given_))
     return Case(made, fit, queries(X, data), told, (*given_, "estimator", *fit))
+
+
+def bounded(estimator: Any, task: Any) -> Any:
+    """The base models, support vector machines among them with a limit of iterations."""
+    if isinstance(estimator, str) and estimator == "auto":
+        bases = dict(everything(task))
+        bases["knn"].set_params(n_neighbors=1)
+        return [(name, bounded(base, task)) for name, base in bases.items()]
+    if isinstance(estimator, SVC | SVR):
+        return estimator.set_params(max_iter=max(estimator.max_iter, 1000))
+    return estimator
 
 
 VALIDATION = {
@@ -126,6 +139,8 @@ def check_fitted(model: Any, case: Case) -> None:
             # There is nothing to score.
             history = history.drop(columns="validation_score", errors="ignore")
         assert np.isfinite(history.to_numpy(dtype=float)).all(), history
+    if hasattr(model, "temperature_"):
+        assert 1.0 / LARGEST <= model.temperature_ <= LARGEST
     assert len(model.estimators_) == len(model.estimators_features_) == model.n_estimators
     for columns in model.estimators_features_:
         assert len(np.unique(columns)) == len(columns)

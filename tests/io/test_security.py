@@ -433,7 +433,8 @@ def test_a_forged_graph_is_not_followed(tmp_path):
 
 OUR_TYPES = """
     distributions.Bernoulli distributions.GroupedBernoulli
-    engines.base.Learner engines.generic.GenericEngine engines.svm.engine.SVMEngine
+    engines.base.Learner engines.boosting.engine.BoostingEngine
+    engines.generic.GenericEngine engines.svm.engine.SVMEngine
     engines.linear_and_bayes.engine.LinearAndBayesEngine engines.knn.engine.KNNEngine
     engines.target_units.Unit engines.tree.engine.TreeEngine
     estimators.categories.CategoryEncoder estimators.classifier.PRSClassifier

@@ -303,7 +303,7 @@ def test_each_value_begins_where_the_one_before_ended(monkeypatch):
 
 def solution(lam, errors):
     nothing = np.zeros((1, 1))
-    return Solution(lam, nothing, nothing, np.array(errors), pd.DataFrame(), 0, 0.0, "")
+    return Solution(lam, nothing, nothing, nothing, np.array(errors), pd.DataFrame(), 0, 0.0, "")
 
 
 def test_the_choice_on_the_path():

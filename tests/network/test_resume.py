@@ -107,7 +107,9 @@ def test_another_fit_is_refused(stopped):
         fitted(make(**WAYS["path"], max_iter=7), resume_from=stopped)
 
 
-@pytest.mark.parametrize("name", ["theta", "mean_theta", "errors", "history", "total", "finished"])
+@pytest.mark.parametrize(
+    "name", ["theta", "shares", "mean_alpha", "errors", "history", "total", "finished"]
+)
 def test_made_up_content_is_refused(stopped, tmp_path, name):
     tree = read_archive(stopped)
     progress = tree["progress"]

@@ -331,6 +331,27 @@ def test_all_base_models_of_a_task_have_the_same_batches(way, max_samples) -> No
     assert len({tuple(of_base) for of_base in seeds}) == 3
 
 
+def epochs_of_new_batches(states: Sequence[TrainingState], row: int) -> list[int]:
+    firsts = [state.rounds[row][0].batch.query_rows for state in states]
+    return [n for n in range(1, len(firsts)) if not np.array_equal(firsts[n - 1], firsts[n])]
+
+
+def test_a_base_model_that_is_left_alone_gets_new_batches_at_a_refresh() -> None:
+    # Rounds are renewed after every epoch.
+    settings = make_settings(ess_threshold=1.01, max_iter=24)
+    alone = make_problem([useless, perfect])
+    states = run(alone, settings, learning(begin(alone, settings)))
+    dropped = first_epoch_of_drop(states, 0)
+    assert 1 < dropped < 20
+    assert epochs_of_new_batches(states, 1) == [*range(dropped + 1, 25)]
+    # Two that are left need the same ones, so they go on with theirs.
+    two = make_problem([useless, perfect, perfect])
+    states = run(two, settings, learning(begin(two, settings)))
+    assert first_epoch_of_drop(states, 0) < 20
+    assert (states[-1].shares[0, 1:] == 0.5).all()
+    assert epochs_of_new_batches(states, 1) == epochs_of_new_batches(states, 2) == []
+
+
 class MoveOneRow(Optimizer):
     """Moves one row of theta far away, and no other."""
 

@@ -12,6 +12,7 @@ from randsub.penalties import ExpectedSize, RowGroups
 from randsub.solver.shares import (
     LARGEST_STEP,
     RATE,
+    SMALLEST,
     allotted,
     equal_shares,
     mean_by_share,
@@ -19,6 +20,7 @@ from randsub.solver.shares import (
     moved_shares,
     penalties,
     penalty_gradient,
+    penalty_prox,
     trained_rows,
     without_small,
 )
@@ -125,7 +127,8 @@ def test_a_single_share_is_one_for_ever() -> None:
 def test_only_small_shares_are_dropped_and_never_the_largest(shares, n_members) -> None:
     kept = without_small(shares, n_members)
     largest = shares == shares.max(axis=1, keepdims=True)
-    expected = (shares >= 0.5 / n_members) | largest
+    least = min(max(SMALLEST, 0.5 / n_members), 0.5 / shares.shape[1])
+    expected = (shares >= least) | largest
     np.testing.assert_array_equal(kept > 0.0, expected & (shares > 0.0))
     for before, after in zip(shares, kept, strict=True):
         held = after > 0.0
@@ -144,11 +147,28 @@ def test_the_smallest_share_that_is_kept_is_half_a_member() -> None:
     np.testing.assert_allclose(kept[1, [0, 2]], shares[1, [0, 2]] / 0.951)
 
 
-def test_with_fewer_members_than_base_models_the_largest_shares_stay() -> None:
-    shares = np.array([[0.3, 0.36, 0.34]])
-    np.testing.assert_array_equal(without_small(shares, 1), [[0.0, 1.0, 0.0]])
-    # Several that are the largest.
-    np.testing.assert_array_equal(without_small(equal_shares(1, 4), 1), equal_shares(1, 4))
+@pytest.mark.parametrize("n_members", [25, 100, 10**6])
+def test_with_many_members_the_smallest_share_that_is_kept_is_one_in_fifty(n_members) -> None:
+    assert SMALLEST == 0.02
+    shares = np.array([[0.5, 0.02, 0.48], [0.5, 0.0199, 0.4801], [0.981, 0.0099, 0.0091]])
+    kept = without_small(shares, n_members)
+    np.testing.assert_array_equal(kept[0], shares[0])
+    np.testing.assert_allclose(kept[1], [0.5 / 0.9801, 0.0, 0.4801 / 0.9801])
+    np.testing.assert_array_equal(kept[2], [1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(("n_members", "n_bases"), [(1, 3), (2, 30), (100, 60)])
+def test_of_many_base_models_half_an_equal_share_is_kept(n_members, n_bases) -> None:
+    """Otherwise the first step would drop all but one."""
+    np.testing.assert_array_equal(
+        without_small(equal_shares(1, n_bases), n_members), equal_shares(1, n_bases)
+    )
+    shares = np.full((2, n_bases), 1.0 / n_bases)
+    shares[:, 0] *= [0.51, 0.49]
+    shares[:, 1] = 1.0 - shares[:, 0] - shares[:, 2:].sum(axis=1)
+    kept = without_small(shares, n_members)
+    np.testing.assert_array_equal(kept[0], shares[0])
+    np.testing.assert_array_equal(kept[1] == 0.0, np.arange(n_bases) == 0)
 
 
 # -- rows of theta ---------------------------------------------------------------------------------
@@ -189,6 +209,21 @@ def test_the_penalty_of_a_mixture_is_the_mean_by_share(penalty) -> None:
         finite_differences(lambda s: mixed_penalty(penalty, theta, s), shares),
         rtol=1e-6,
     )
+
+
+def test_what_a_task_has_dropped_costs_nothing_and_makes_nothing_cheaper() -> None:
+    rng = np.random.default_rng(1)
+    theta, shares = rng.uniform(0.1, 0.9, (6, 4)), np.array([[0.4, 0.6, 0.0], [0.3, 0.1, 0.6]])
+    penalty, fixed = RowGroups(0.2), np.zeros((6, 4), dtype=bool)
+    fixed[2] = True
+    by_hand = [penalty.value(theta[rows]) for rows in ([0, 3], [1, 4], [5])]
+    assert mixed_penalty(penalty, theta, shares) == pytest.approx(shares.mean(axis=0) @ by_hand)
+    gradient = penalty_gradient(penalty, theta, shares)
+    np.testing.assert_allclose(gradient[5], 0.3 * penalty.gradient(theta[[5]])[0])
+    # A step that is long enough removes every feature of the task that is left.
+    step = np.full((6, 4), 100.0)
+    moved = penalty_prox(penalty, theta, step, fixed, lambda t: np.clip(t, 0.0, 1.0), shares)
+    assert not moved[[0, 1, 3, 4, 5]].any()
 
 
 # -- members ---------------------------------------------------------------------------------------

@@ -5,12 +5,13 @@ that belongs to another cell, counts as missing.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from randsub._files import write_atomically
+from randsub_experiments.cell_file import CellFile
 from randsub_experiments.cells import Cell, Row
 
 
@@ -52,10 +53,12 @@ class Store:
     ----------
     folder : Path
         Created when the first cell is written.
+    file : CellFile, default=None
+        Where finished cells are kept, too.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, file: CellFile | None = None) -> None:
+        self.folder, self.file = folder, file
 
     def path(self, cell: Cell) -> Path:
         """File of the cell, whether it exists or not."""
@@ -68,6 +71,33 @@ class Store:
             content |= {"error": record.error, "trace": record.trace}
         text = json.dumps(content, indent=1, sort_keys=True) + "\n"
         write_atomically(self.path(record.cell), text.encode())
+        if self.file is not None and not record.failed:
+            self.file.add([(record.cell, record.row)])
+
+    def exchange(self, cells: Sequence[Cell]) -> int:
+        """Take finished cells from the file, and add those to it that it lacks.
+
+        Parameters
+        ----------
+        cells : sequence of Cell
+
+        Returns
+        -------
+        n_taken : int
+            Number of cells taken from the file.
+        """
+        if self.file is None:
+            return 0
+        rows, n_taken, own = self.file.rows(), 0, []
+        for cell in cells:
+            record = self.read(cell)
+            if record is not None and not record.failed:
+                own.append((cell, record.row))
+            elif cell.key in rows:
+                Store(self.folder).write(Record(cell, rows[cell.key]))
+                n_taken += 1
+        self.file.add(own)
+        return n_taken
 
     def read(self, cell: Cell) -> Record | None:
         """Record of the cell, or None if there is none."""

@@ -19,11 +19,15 @@ RESULTS_VERSION: Final = 2
 BASE_LABELS: Final = {"tree": "tree", "knn": "kNN", "svm": "SVM"}
 METHOD_LABELS: Final = {
     "single": "single",
+    "tuned": "tuned",
     "rs": "RS",
     "rase": "RaSE",
     "prs": "PRS",
+    "auto": "PRS auto",
     "rf": "RF",
     "gbdt": "GBDT",
+    "hgb": "HGB",
+    "stack": "stacking",
     "l1": "L1",
     "genie3": "GENIE3",
     "random": "random",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import randsub
+from randsub_experiments.cell_file import CellFile
 from randsub_experiments.cell_store import Store
 from randsub_experiments.cells import Cell
 from randsub_experiments.cluster import add_cluster_flags, workers_of
@@ -172,6 +173,13 @@ def _add_experiment(what: Any, experiment: Experiment) -> None:
         help=f"where results go (default: reproduce-output/{experiment.name}, or with --quick "
         f"reproduce-output/{experiment.name}-quick)",
     )
+    one.add_argument(
+        "--cells",
+        type=Path,
+        metavar="FILE.csv",
+        help="cells in this file count as finished, and newly finished ones are added to it: a run "
+        "goes on elsewhere",
+    )
     one.set_defaults(
         run=_run_experiment,
         after_interruption="finished cells are stored, the same command resumes the run.",
@@ -201,7 +209,7 @@ def _run_experiment(args: argparse.Namespace) -> int:
     folder.prepare()
     cells = experiment.cells(options)
     tell(_announcement(experiment, cells), sys.stderr)
-    store = Store(folder.cells)
+    store = _store(folder, args.cells, cells)
     n_jobs = args.jobs if args.backend or args.jobs else 1
     try:
         with workers_of(args):
@@ -224,6 +232,18 @@ def _run_experiment(args: argparse.Namespace) -> int:
         )
         return Exit.INCOMPLETE
     return Exit.DONE
+
+
+def _store(folder: Folder, path: Path | None, cells: Sequence[Cell]) -> Store:
+    """The store of the folder, with the cells that are finished in the file of --cells."""
+    if path is None:
+        return Store(folder.cells)
+    file = CellFile(path)
+    file.check()
+    store = Store(folder.cells, file)
+    if n_taken := store.exchange(cells):
+        tell(f"{n_taken} finished cells are taken from {path}", sys.stderr)
+    return store
 
 
 def _announcement(experiment: Experiment, cells: Sequence[Cell]) -> str:

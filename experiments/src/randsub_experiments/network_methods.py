@@ -13,7 +13,8 @@ import numpy as np
 from randsub.network import PRSNetwork, genie3, rase_network, score_network
 from randsub_experiments.cells import PARTS, Cell, Row
 from randsub_experiments.datasets.dream4 import Dream4Network
-from randsub_experiments.methods import BASES, compile_engines
+from randsub_experiments.methods import compile_engines
+from randsub_experiments.problem import BASES
 from randsub_experiments.prs_settings import with_solver
 from randsub_experiments.result_table import rows_of
 

@@ -24,9 +24,12 @@ MEASURES: Final = {
     "validation_score": "validation score",
     "standard_error": "standard error",
     "normalised score": "normalised score",
+    "rank": "mean rank",
+    "log_loss": "log loss",
+    "calibration": "calibration error",
 }
 # Digits after the point.
-DIGITS: Final = {"size": 2, "models": 0, "epochs": 0, "seconds": 1, "seconds_each": 1}
+DIGITS: Final = {"size": 2, "models": 0, "epochs": 0, "seconds": 1, "seconds_each": 1, "rank": 2}
 
 
 def _digits(row: Any) -> int:
@@ -94,13 +97,15 @@ def wide_table(
     }
     if "method" in by:
         columns |= METHOD
-    columns |= {MEASURES[measure]: _mean_of(measure) for measure in measures}
+    # By place, since a measure such as "normalised score" cannot be the name of a field.
+    places = {str(name): place for place, name in enumerate(frame)}
+    columns |= {MEASURES[one]: _mean_at(places[one], DIGITS.get(one, 3)) for one in measures}
     columns["n"] = lambda row: str(row.n)
     return Table(name, title, frame, columns, "Means over n datasets or resamplings.")
 
 
-def _mean_of(measure: str) -> Column:
-    return lambda row: plain(getattr(row, measure), DIGITS.get(measure, 3))
+def _mean_at(place: int, digits: int) -> Column:
+    return lambda row: plain(row[place], digits)
 
 
 def condition_columns(names: Sequence[str]) -> dict[str, Column]:
@@ -117,17 +122,25 @@ def _shown(column: str) -> Column:
 
 
 def normalised_tables(results: pd.DataFrame, experiment: str) -> list[Table]:
-    """Normalised scores beside the paper's, a table for each setting of PRS.
+    """Normalised scores beside the paper's, a table for each setting of PRS."""
+    tables = [
+        normalised_table(rows, experiment, setting)
+        for setting, rows in settings_of_prs(results).items()
+    ]
+    return [table for table in tables if len(table.frame)]
+
+
+def settings_of_prs(results: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """All results for each setting of PRS, without PRS under the other settings.
 
     A second setting among the methods would change the worst and the best of the others, so each
-    table has PRS under one of them, as in the paper.
+    table has PRS under one of them, as in the paper. Without PRS the only setting is "".
     """
     prs = results["method"] == "prs"
-    tables = [
-        normalised_table(results[~prs | (results["setting"] == setting)], experiment, str(setting))
+    return {
+        str(setting): results[~prs | (results["setting"] == setting)]
         for setting in results.loc[prs, "setting"].unique()
-    ] or [normalised_table(results, experiment)]
-    return [table for table in tables if len(table.frame)]
+    } or {"": results}
 
 
 def normalised_table(results: pd.DataFrame, experiment: str, setting: str = "") -> Table:
@@ -146,6 +159,8 @@ def normalised_table(results: pd.DataFrame, experiment: str, setting: str = "") 
     for benchmark, rows in results.groupby("benchmark", sort=False):
         scores = normalise(rows, ["problem", "replicate"], METHOD_COLUMNS)
         part = summarise(scores, METHOD_COLUMNS, ["normalised score"])
+        ranks = scores.groupby(list(METHOD_COLUMNS), as_index=False)["rank"].mean()
+        part = part.merge(ranks, how="left", on=list(METHOD_COLUMNS), validate="one_to_one")
         part.insert(0, "problem", str(benchmark))
         part["datasets"] = scores["problem"].nunique()
         parts.append(part)
@@ -155,6 +170,7 @@ def normalised_table(results: pd.DataFrame, experiment: str, setting: str = "") 
         **METHOD,
         "datasets": lambda row: str(row.datasets),
         **OURS,
+        "mean rank": lambda row: plain(row.rank, DIGITS["rank"]),
         **PAPER,
     }
     methods = [
@@ -164,8 +180,8 @@ def normalised_table(results: pd.DataFrame, experiment: str, setting: str = "") 
     note = (
         f"For each dataset and resampling, 0 is the worst of {len(methods)} methods and 1 the best "
         f"({'; '.join(methods)}); mean ± standard deviation over datasets and resamplings that "
-        "have them all (n). The paper's are over its own datasets and its 14 methods, so they "
-        "differ by more than chance."
+        "have them all (n). The best has the rank 1. The paper's scores are over its own datasets "
+        "and its 14 methods, so they differ by more than chance."
     )
     frame = frame.drop(columns=["standard_errors", "verdict", "paper_n"])
     name = "-".join(filter(None, ["normalised", setting]))

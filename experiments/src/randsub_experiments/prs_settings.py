@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from randsub import PRSClassifier
+from randsub import PRSClassifier, PRSRegressor
+from randsub.estimators.portfolio import Task, everything
 from randsub.network import PRSNetwork
 
 # In full: a new default of the estimator must not change what "paper" means.
@@ -35,6 +36,7 @@ PAPER: Final[Mapping[str, Any]] = {
     "self_normalize": False,
     "baseline": "weighted",
     "voting": "hard",
+    "calibrate": False,
     "optimizer": "adam",
 }
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": PAPER, "defaults": {}}
@@ -54,6 +56,11 @@ _WITHOUT_INFLUENCE = (
     "categorical_features",
 )
 
+# Such as the way in which members vote.
+CLASSIFIERS_ONLY: Final = tuple(
+    sorted({*PRSClassifier().get_params(deep=False)} - {*PRSRegressor().get_params(deep=False)})
+)
+
 
 def prs_parameters(changes: Mapping[str, Any], epochs: int | None = None) -> dict[str, Any]:
     """Every parameter of PRS under a setting.
@@ -70,9 +77,24 @@ def prs_parameters(changes: Mapping[str, Any], epochs: int | None = None) -> dic
     Returns
     -------
     params : dict
-        For :func:`with_solver`; regressors have no ``voting``.
+        For :func:`with_solver`; regressors do not have those of ``CLASSIFIERS_ONLY``.
     """
     return _in_full(PRSClassifier(), changes, epochs)
+
+
+def portfolio_parameters() -> dict[str, Any]:
+    """The base models that ``PRS*("auto")`` chooses among, in words.
+
+    With them, a cell computed with another portfolio is not mistaken for one of today's.
+
+    Returns
+    -------
+    params : dict
+        "portfolio": for each task the base models by name.
+    """
+    tasks: tuple[Task, ...] = ("regression", "classification")
+    words = {task: {name: repr(base) for name, base in everything(task)} for task in tasks}
+    return {"portfolio": words}
 
 
 def network_parameters(setting: str, epochs: int | None = None) -> dict[str, Any]:

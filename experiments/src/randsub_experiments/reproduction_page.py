@@ -181,19 +181,19 @@ def portable(command: str) -> str:
     Returns
     -------
     command : str
-        Without ``--output``, and with ``DATA`` for the data folder.
+        Without ``--output`` and ``--cells``, and with ``DATA`` for the data folder.
     """
     words: list[str] = []
     for word in shlex.split(command):
         before = words[-1] if words else ""
         option, is_one_word, _ = word.partition("=")
-        if before in ("-o", "--output"):
+        if before in ("-o", "--output", "--cells"):
             words.pop()
         elif before == "--data":
             words.append("DATA")
         elif is_one_word and option == "--data":
             words.append("--data=DATA")
-        elif not (is_one_word and option == "--output"):
+        elif not (is_one_word and option in ("--output", "--cells")):
             words.append(word)
     return shlex.join(words)
 

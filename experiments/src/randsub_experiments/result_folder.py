@@ -32,6 +32,8 @@ FURTHER: Final = (
     "validation_loss",
     "standard_error",
     "validation_score",
+    "log_loss",
+    "calibration",
 )
 # Conditions within a cell, and lists of numbers, each in its own file.
 INNER: Final = ("lam",)
@@ -106,8 +108,8 @@ def _ordered(frame: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
         order = _RANKS.get(str(column.name))
         if order is None:
             return column
-        places = {name: f"{place}" for place, name in enumerate(order)}
-        return column.map(lambda name: places.get(name, f"{len(order)} {name}"))
+        places = {name: f"{place:03d}" for place, name in enumerate(order)}
+        return column.map(lambda name: places.get(name, f"{len(order):03d} {name}"))
 
     by = ["experiment", "problem", *conditions, "method", "base", "setting", "replicate"]
     return frame.sort_values(by, key=rank, kind="stable", ignore_index=True)

@@ -130,7 +130,7 @@ def verdict(measure: str, difference: float, standard_errors: float) -> str:
 
 
 def normalise(results: pd.DataFrame, within: Sequence[str], among: Sequence[str]) -> pd.DataFrame:
-    """Scores between 0, the worst method, and 1, the best, for each dataset and resampling.
+    """Scores between 0, the worst method, and 1, the best, and ranks, for each resampling.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def normalise(results: pd.DataFrame, within: Sequence[str], among: Sequence[str]
     Returns
     -------
     normalised : DataFrame
-        The rows of complete comparisons, with ``normalised score``. Where all methods are equal,
-        all are the best: 1.
+        The rows of complete comparisons, with ``normalised score`` and ``rank``. Where all methods
+        are equal, all are the best: 1. The best has the rank 1, and equal ones their mean rank.
     """
     n_methods = len(results[list(among)].drop_duplicates())
     sizes = results.groupby(list(within))["score"].transform("size")
@@ -155,7 +155,8 @@ def normalise(results: pd.DataFrame, within: Sequence[str], among: Sequence[str]
     worst, best = groups.transform("min"), groups.transform("max")
     width = best - worst
     scaled = (complete["score"] - worst) / width.where(width > 0.0)
-    return complete.assign(**{"normalised score": scaled.fillna(1.0)})
+    ranks = groups.rank(ascending=False)
+    return complete.assign(**{"normalised score": scaled.fillna(1.0), "rank": ranks})
 
 
 def paired(

@@ -18,6 +18,7 @@ from randsub_experiments.experiments import EXPERIMENTS
 from randsub_experiments.experiments.ablation import FAMILIES, FEWER, VARIANTS
 from randsub_experiments.experiments.genomic import best_table
 from randsub_experiments.paper_tables import normalised_tables
+from randsub_experiments.prs_settings import SETTINGS
 from randsub_experiments.reproduction_page import merge, write_page
 from randsub_experiments.result_folder import Folder, results_frame
 from randsub_experiments.runner import run_cells
@@ -32,7 +33,7 @@ OPTIONS = {
     },
     "timing": {**SIMULATED, "irrelevant": (3, 300), "samples": (50, 300)},
     "ablation": {**SIMULATED, "problems": ("friedman",), "replicates": 1},
-    "tabular": {**TINY, "methods": ("single", "prs")},
+    "tabular": {**TINY, "methods": ("single", "prs", "rf", "auto", "stack", "tuned")},
     "genomic": {
         **TINY,
         "methods": ("single", "prs", "l1"),
@@ -55,7 +56,11 @@ TABLES = {
     "simulated": {"comparison", "scores", "sizes", "models", "settings", "irrelevant", "time"},
     "timing": {"models", "time"},
     "ablation": {*FAMILIES, "time"},
-    "tabular": {"normalised-paper", "normalised-defaults", "scores", "sizes", "models", "time"},
+    "tabular": {
+        *("normalised-paper", "normalised-defaults", "summary-paper", "summary-defaults"),
+        *("wins", "scores-by-dataset", "scores", "sizes", "models", "probabilities"),
+        *("time", "time-methods"),
+    },
     "genomic": {"best", "normalised-defaults", "scores", "sizes", "models", "time"},
     "mnist": {"comparison", "grid", "time"},
     "dream4": {"comparison", "best", "scores", "path", "time"},
@@ -135,7 +140,10 @@ def loaders(monkeypatch):
 
 
 @pytest.fixture
-def options(tmp_path, loaders):
+def options(tmp_path, loaders, monkeypatch):
+    # With all members, PRS with a portfolio takes half a minute.
+    monkeypatch.setitem(SETTINGS, "defaults", {"n_estimators": 4, "n_batches": 2})
+
     def of(name):
         given = OPTIONS[name] | ({"data": tmp_path} if name in READING else {})
         return replace(EXPERIMENTS[name].full, **given)
@@ -190,7 +198,7 @@ def test_no_dataset_that_every_method_finished(options, tmp_path):
     row = {"score": 0.5, "models": 1, "size": 2.0, "seconds": 1.0}
     records = [
         Record(cell, row)
-        if (cell.problem == "numbers") == (cell.method == "prs")
+        if (cell.problem == "numbers") == (cell.method in ("prs", "auto"))
         else Record(cell, {}, "ValueError: no")
         for cell in cells
     ]
@@ -198,7 +206,9 @@ def test_no_dataset_that_every_method_finished(options, tmp_path):
     one = [replace(r, cell=replace(r.cell, conditions={"benchmark": "all"})) for r in records]
     folder = Folder(tmp_path / "out")
     tables = folder.write(experiment, one, "randsub").tables
-    assert {table.name for table in tables} == {"scores", "sizes", "models", "time"}
+    assert {table.name for table in tables} == {
+        *("scores-by-dataset", "scores", "sizes", "models", "time", "time-methods")
+    }
     assert not list(folder.path.glob("figures/*"))
 
 

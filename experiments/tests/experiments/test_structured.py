@@ -18,7 +18,7 @@ from randsub_experiments.cell_store import Record
 from randsub_experiments.datasets.dream4 import Dream4Network
 from randsub_experiments.datasets.mnist import DigitImages
 from randsub_experiments.experiments import EXPERIMENTS, dream4, mnist
-from randsub_experiments.methods import BASES
+from randsub_experiments.problem import BASES
 from randsub_experiments.prs_settings import network_parameters, with_solver
 from randsub_experiments.result_folder import Folder, results_frame
 

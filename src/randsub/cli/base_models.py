@@ -9,9 +9,16 @@ from typing import Any, Final, Literal
 
 Task = Literal["regression", "classification"]
 
+# What leaves the choice to the library. Its own name for it is where importing takes long.
+AUTO: Final = "auto"
 # Module, regressor and classifier.
 BASE_MODELS: Final[Mapping[str, tuple[str, str | None, str]]] = {
     "tree": ("sklearn.tree", "DecisionTreeRegressor", "DecisionTreeClassifier"),
+    "boosting": (
+        "sklearn.ensemble",
+        "GradientBoostingRegressor",
+        "GradientBoostingClassifier",
+    ),
     "knn": ("sklearn.neighbors", "KNeighborsRegressor", "KNeighborsClassifier"),
     "svm": ("sklearn.svm", "SVR", "SVC"),
     "ridge": ("sklearn.linear_model", "Ridge", "RidgeClassifier"),
@@ -21,17 +28,36 @@ BASE_MODELS: Final[Mapping[str, tuple[str, str | None, str]]] = {
 }
 
 
-def make_base_models(names: str, params: Sequence[tuple[str, Any]], task: Task) -> Any:
-    """A base model, or a list of (name, base model) if there are several.
+def make_base_models(
+    names: str, params: Sequence[tuple[str, Any]], task: Task, *, takes_auto: bool = True
+) -> Any:
+    """A base model, a list of (name, base model) if there are several, or "auto".
 
     Parameters
     ----------
     names : str
-        Names of base models, separated by commas; see :func:`make_base_model`.
+        Names of base models, separated by commas, see :func:`make_base_model`; or "auto".
     params : sequence of (str, value)
         If there are several, parameters begin with the name of one: ``knn__n_neighbors``.
     task : {"regression", "classification"}
+    takes_auto : bool, default=True
+        Whether the model knows "auto".
     """
+    if AUTO in (alone := [name.strip() for name in names.split(",")]):
+        if len(alone) > 1:
+            raise ValueError(
+                f"--base {names}: auto stands alone; name the base models, or write it only."
+            )
+        if not takes_auto:
+            raise ValueError(
+                f"--base auto is for fit; use {', '.join(BASE_MODELS)}, or module:Class."
+            )
+        if params:
+            raise ValueError(
+                f"--base-param {params[0][0]}: --base auto chooses the parameters of its base "
+                "models; name the base models to set them."
+            )
+        return AUTO
     if "," not in names:
         return make_base_model(names, params, task)
     # That of a class is its own, without its module.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import randsub
-from randsub.cli.base_models import BASE_MODELS
+from randsub.cli.base_models import AUTO, BASE_MODELS
 from randsub.cli.option_values import (
     PENALTY_FORMS,
     assignment,
@@ -79,12 +79,7 @@ def fit(options: Options) -> None:
     )
     _add_separator(columns)
     method = options.section("method")
-    _add_base_model(
-        method,
-        "tree",
-        ", or several of these separated by commas, whose shares in the ensemble are learned",
-        ", or knn__n_neighbors=3 if there are several base models",
-    )
+    _add_base_model(method, "tree", f"; {AUTO}: several that suit the data")
     method.add(
         "--penalty NAME=LAM",
         f"penalty on alpha: {PENALTY_FORMS}; may be repeated",
@@ -352,18 +347,18 @@ def _add_separator(options: Options) -> None:
     options.add("--separator CHAR", "separator of columns of text (default: comma, or tab in .tsv)")
 
 
-def _add_base_model(
-    options: Options, default: str, several: str = "", of_several: str = ""
-) -> None:
+def _add_base_model(options: Options, default: str, choice: str = "") -> None:
     names = ", ".join(BASE_MODELS)
     options.add(
         "--base MODEL",
-        f"base model: {names}, or any class as module:Class{several} (default: {default})",
+        f"base model: {names}, or any class as module:Class, or several of these separated by "
+        f"commas, whose shares in the ensemble are learned{choice} (default: {default})",
         default=default,
     )
     options.add(
         "--base-param NAME=VALUE",
-        f"parameter of the base model, such as n_neighbors=3{of_several}; may be repeated",
+        "parameter of the base model, such as n_neighbors=3, or knn__n_neighbors=3 if there are "
+        "several base models; may be repeated",
         assignment,
         **_REPEATED,
     )

@@ -5,6 +5,7 @@
 * :mod:`~randsub.engines.compiled`: what compiled engines share;
 * :mod:`~randsub.engines.knn`: k nearest neighbours;
 * :mod:`~randsub.engines.tree`: decision trees;
+* :mod:`~randsub.engines.boosting`: gradient boosting of decision trees;
 * :mod:`~randsub.engines.svm`: support vector machines;
 * :mod:`~randsub.engines.linear_and_bayes`: linear models, naive Bayes, linear discriminants;
 * :mod:`~randsub.engines.simd`: vector registers, for kernels.
@@ -16,6 +17,7 @@ data, ``kernels.py`` is the part compiled by Numba.
 from collections.abc import Mapping
 
 from randsub.engines.base import Engine, Learner
+from randsub.engines.boosting import BoostingEngine
 from randsub.engines.generic import GenericEngine
 from randsub.engines.knn import KNNEngine
 from randsub.engines.linear_and_bayes import LinearAndBayesEngine
@@ -28,11 +30,13 @@ ENGINES: Mapping[str, type[Engine]] = {
     "tree": TreeEngine,
     "linear_and_bayes": LinearAndBayesEngine,
     "svm": SVMEngine,
+    "boosting": BoostingEngine,
     "generic": GenericEngine,
 }
 
 __all__ = [
     "ENGINES",
+    "BoostingEngine",
     "Engine",
     "GenericEngine",
     "KNNEngine",

@@ -143,3 +143,33 @@ def total_of(typingctx: Any, lanes: Any) -> Any:
         return builder.extract_element(vector, ir.IntType(32)(0))
 
     return lanes.element(lanes), codegen
+
+
+@intrinsic
+def running_sums(typingctx: Any, lanes: Any) -> Any:
+    """In each lane, the sum of the lanes up to it: 1, 2 and 4 lanes are added in three steps."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = args[0]
+        zeros = ir.Constant(vector.type, [0.0] * WIDTH)
+        kind = ir.VectorType(ir.IntType(32), WIDTH)
+        for by in (1, 2, 4):
+            # Places from the eighth on are those of the zeros.
+            places = [place - by if place >= by else WIDTH for place in range(WIDTH)]
+            moved = builder.shuffle_vector(vector, zeros, ir.Constant(kind, places))
+            vector = builder.fadd(vector, moved)
+        return vector
+
+    return lanes(lanes), codegen
+
+
+@intrinsic
+def last_of(typingctx: Any, lanes: Any) -> Any:
+    """The last lane, in all lanes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(32), WIDTH)
+        last = ir.Constant(kind, [WIDTH - 1] * WIDTH)
+        return builder.shuffle_vector(args[0], args[0], last)
+
+    return lanes(lanes), codegen

@@ -8,9 +8,12 @@ A map of the room:
 * :mod:`~randsub.estimators.prs`: the parts of the method meet; :class:`PRSClassifier` and
   :class:`PRSRegressor` add their documentation;
 * :mod:`~randsub.estimators.named_bases`: several base models under names, as parameters;
+* :mod:`~randsub.estimators.portfolio`: those of ``estimator="auto"``;
 * :mod:`~randsub.estimators.assembly`: the parts, made from what a user writes;
 * :mod:`~randsub.estimators.run`: alpha is optimised, once or in several repeats, and members are
   drawn from it;
+* :mod:`~randsub.estimators.calibration`: probabilities from their votes;
+* :mod:`~randsub.estimators.reportable`: a fitted ensemble writes a report on itself;
 * :mod:`~randsub.estimators.random_subspace`: members see K features, drawn uniformly;
 * :mod:`~randsub.estimators.rase`: each member sees the best of many random subsets, found by
   :mod:`~randsub.estimators.candidate_search` among :mod:`~randsub.estimators.subsets`, by

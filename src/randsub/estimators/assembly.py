@@ -6,7 +6,7 @@ import numpy as np
 
 from randsub._typing import FloatArray
 from randsub.distributions import SubsetDistribution
-from randsub.estimators.fit_data import FitData, Split, sample_limit
+from randsub.estimators.fit_data import FitData, Split
 from randsub.estimators.groups import choose_distribution
 from randsub.losses import LOSSES, Loss, Reference
 from randsub.optim import OPTIMIZERS, FisherAdam, Optimizer
@@ -29,7 +29,7 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
     n_parameters = distribution.n_parameters
     theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
     loss = choose_loss(model.loss, model._task, model.n_estimators, data.encoded[data.samples.rows])
-    limit = sample_limit(model.max_samples, n_train)
+    limit = model._search_rows(n_train)
     problem = Problem(
         distribution=distribution,
         loss=loss,

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -30,7 +29,8 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import Logbook
 from randsub.engines import Engine, Learner
 from randsub.estimators.constraints import COMMON
-from randsub.estimators.fit_data import FitData, Given, prepare, seed_words
+from randsub.estimators.fit_data import FitData, Given, Samples, prepare, seed_words
+from randsub.estimators.reportable import Reportable
 from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
 from randsub.parallel import average_prediction
@@ -120,7 +120,7 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
 
 @dataclass(eq=False, repr=False)
-class SubspaceEnsemble(BaseModelHolder):
+class SubspaceEnsemble(Reportable, BaseModelHolder):
     """Ensemble whose members each see a subset of the columns.
 
     Parameters are dataclass fields, so that each of them and its default is written once:
@@ -151,7 +151,7 @@ class SubspaceEnsemble(BaseModelHolder):
         """Targets for the loss, (n, C), and in classification the class of each sample, (n,)."""
 
     @abstractmethod
-    def _learner(self, base: Any, passes_weight: bool, n_samples: int) -> Learner:
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int, n_bases: int) -> Learner:
         """The base model with what an engine needs to know about it."""
 
     @abstractmethod
@@ -160,6 +160,18 @@ class SubspaceEnsemble(BaseModelHolder):
 
     def _begin(self) -> None:
         """Check parameters of nested objects; set up callbacks."""
+
+    def _suited(self, bases: dict[str, Any], samples: Samples) -> dict[str, Any]:
+        """Those of the base models that suit the data."""
+        return bases
+
+    def _fills_missing(self) -> bool:
+        """Whether missing numbers are replaced, so that every base model can be used."""
+        return False
+
+    def _unfitted(self, given: Given) -> Any:
+        """``estimator_``: the base model, or the base models by name."""
+        return given.learners[0].estimator
 
     def _splits_validation(self) -> bool:
         """Whether a part of X is set aside if there is no validation data."""
@@ -197,7 +209,8 @@ class SubspaceEnsemble(BaseModelHolder):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training data. Sparse matrices and missing values are accepted if the base model
-            supports them; for a pandas or polars frame, base models receive frames.
+            supports them; for a pandas or polars frame, base models receive frames, unless its
+            columns must be encoded.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -222,7 +235,7 @@ class SubspaceEnsemble(BaseModelHolder):
         self._begin()
         with self._all_or_nothing():
             given = check_input(self, *data)
-            self.estimator_, self.category_encoder_ = given.learners[0].estimator, given.encoder
+            self.estimator_, self.category_encoder_ = self._unfitted(given), given.encoder
             self._layout = given.layout
             logbook = Logbook(self, given.described, seed_words(self.random_state))
             if resume_from is not None:
@@ -293,30 +306,6 @@ class SubspaceEnsemble(BaseModelHolder):
         """Base model and weight of some members; None if they are all alike."""
         return None, None
 
-    def to_report(
-        self, path: PathLike[str] | str, X: Table | None = None, y: Any = None, **options: Any
-    ) -> Path:
-        """Write a report on this fitted model to an HTML page.
-
-        Parameters
-        ----------
-        path : path-like
-            The file to write.
-        X, y : table and array-like, default=None
-            The data that the model was fitted on.
-        **options : dict
-            Further arguments of :func:`randsub.report.write_report`: ``X_test`` and ``y_test`` for
-            scores on new rows, ``title``, ``compare``, ``stability`` and others.
-
-        Returns
-        -------
-        path : Path
-            Path of the page.
-        """
-        from randsub.report import write_report
-
-        return write_report(self, path, X, y, **options)
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata routing: ``fit`` uses sample weights and passes them to the base model.
 
@@ -338,7 +327,7 @@ class SubspaceEnsemble(BaseModelHolder):
             # Bad base models are an error of fit.
             return tags
         tags.input_tags.sparse = all(get_tags(base).input_tags.sparse for base in bases)
-        tags.input_tags.allow_nan = all(map(takes_missing, bases))
+        tags.input_tags.allow_nan = self._fills_missing() or all(map(takes_missing, bases))
         return tags
 
 
@@ -349,7 +338,7 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
     _task: ClassVar[Literal["regression", "classification"]] = "classification"
     _base_kind: ClassVar[str] = "classifier"
 
-    voting: Literal["hard", "soft"] = "hard"
+    voting: Literal["auto", "hard", "soft"] = "hard"
 
     def _default_estimator(self) -> Any:
         return DecisionTreeClassifier()
@@ -385,9 +374,16 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
         codes[rows] = np.searchsorted(self.classes_, y[rows])
         return np.eye(len(self.classes_))[codes], codes
 
-    def _learner(self, base: Any, passes_weight: bool, n_samples: int) -> Learner:
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int, n_bases: int) -> Learner:
         draws_rows = self._draws_rows(base, n_samples)
-        return Learner(base, self.classes_, self.voting, passes_weight, draws_rows)
+        voting = self._voting_of(base, n_bases)
+        return Learner(base, self.classes_, voting, passes_weight, draws_rows)
+
+    def _voting_of(self, base: Any, n_bases: int) -> Literal["hard", "soft"]:
+        """How models of a base model vote, out of n_bases in the ensemble."""
+        if self.voting != "auto":
+            return self.voting
+        return "soft" if n_bases > 1 and hasattr(base, "predict_proba") else "hard"
 
     def predict_proba(self, X: Table) -> FloatArray:
         """Class probabilities: average probabilities of the members, or fractions of votes.
@@ -432,7 +428,7 @@ class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
     def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
         return np.asarray(y, dtype=float)[:, np.newaxis], None
 
-    def _learner(self, base: Any, passes_weight: bool, n_samples: int) -> Learner:
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int, n_bases: int) -> Learner:
         draws_rows = self._draws_rows(base, n_samples)
         return Learner(base, passes_weight=passes_weight, bootstrap=draws_rows)
 

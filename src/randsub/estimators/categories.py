@@ -1,8 +1,11 @@
-"""Categorical columns: which they are, and their one-hot encoding.
+"""Columns that base models cannot use as they are: categories, and numbers that may be missing.
 
 Masks, alpha, groups, penalties and the fitted attributes refer to the columns of X. Only where base
 models are trained and predict does each categorical column stand for all its indicators, so these
 are always drawn together.
+
+A column of numbers with missing values, where these are filled, stands for two: the numbers, with
+the mean in place of those that are missing, and whether they are.
 
 scikit-learn's ``OneHotEncoder`` is not used: it refuses columns of mixed types, and takes ``True``
 and 1 for one category.
@@ -135,6 +138,9 @@ def _values(X: Table, column: int) -> Any:
 class CategoryEncoder:
     """One-hot encoding of categorical columns; other columns stay numbers.
 
+    Missing numbers are replaced by the mean, with an indicator beside them, in columns that had
+    some in training.
+
     A missing value is a category; unseen categories encode to zeros. Indicators are not scaled:
     the squared distance between two different categories is 2, the mean squared distance of two
     samples in a column of standard deviation 1.
@@ -143,20 +149,36 @@ class CategoryEncoder:
     ----------
     columns : int ndarray
         Positions of the categorical columns.
+    fills : bool, default=False
+        Whether missing numbers are replaced.
+    centered : int ndarray, default=()
+        Positions of the columns of numbers that come with mean 0.
 
     Attributes
     ----------
     categories_ : list of lists
-        Categories of each of these columns, in the order of their indicators.
+        Categories of each categorical column, in the order of their indicators.
+    filled_ : int ndarray
+        Positions of the columns of numbers with missing values in training.
+    means_ : ndarray of shape (n_features,)
+        What replaces missing numbers of each column, if they are replaced.
     origin_ : int ndarray of shape (n_encoded,)
         Column of X that each encoded column comes from.
     """
 
-    def __init__(self, columns: IntArray) -> None:
+    def __init__(
+        self,
+        columns: IntArray,
+        *,
+        fills: bool = False,
+        centered: Sequence[int] | IntArray = (),
+    ) -> None:
         self.columns = columns
+        self.fills = fills
+        self.centered: IntArray = np.asarray(centered, dtype=np.intp)
 
-    def fit(self, X: Table, rows: IntArray) -> Self:
-        """Learn the categories from some rows of X."""
+    def fit(self, X: Table, rows: IntArray, weight: FloatArray | None = None) -> Self:
+        """Learn the categories, and what replaces missing numbers, from some rows of X."""
         self.categories_: list[list[Any]] = []
         for column in self.columns:
             found = {_key(value): value for value in _values(X, column)[rows]}
@@ -164,8 +186,27 @@ class CategoryEncoder:
             self.categories_.append([found[key] for key in sorted(found)])
         widths = np.ones(X.shape[1], dtype=np.intp)
         widths[self.columns] = [len(found) for found in self.categories_]
+        self.filled_: IntArray = np.empty(0, dtype=np.intp)
+        if self.fills:
+            self._learn_means(X, rows, weight)
+            widths[self.filled_] = 2
         self.origin_: IntArray = np.repeat(np.arange(X.shape[1]), widths)
         return self
+
+    def _learn_means(self, X: Table, rows: IntArray, weight: FloatArray | None) -> None:
+        numbers = np.setdiff1d(np.arange(X.shape[1]), self.columns)
+        self.means_: FloatArray = np.zeros(X.shape[1])
+        if not len(numbers):
+            return
+        values = np.asarray(_numbers(X, numbers)[rows], dtype=float)
+        missing = np.isnan(values)
+        self.filled_ = numbers[missing.any(axis=0)]
+        weights = np.where(missing, 0.0, 1.0 if weight is None else weight[rows, np.newaxis])
+        totals = weights.sum(axis=0)
+        # A column of which nothing is known is 0.
+        sums = (weights * np.where(missing, 0.0, values)).sum(axis=0)
+        self.means_[numbers] = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0.0)
+        self.means_[self.centered] = 0.0
 
     def transform(self, X: Table, scaled: Table) -> FloatArray:
         """Encode X; numeric columns are taken from ``scaled``."""
@@ -173,13 +214,20 @@ class CategoryEncoder:
         values = _numbers(scaled, numbers) if len(numbers) else np.empty((X.shape[0], 0))
         single = np.asarray(values).dtype == np.float32
         encoded = np.zeros((X.shape[0], len(self.origin_)), np.float32 if single else np.float64)
-        encoded[:, ~np.isin(self.origin_, self.columns)] = values
+        # Of two columns, numbers come first, then whether they are missing.
+        first = np.searchsorted(self.origin_, numbers)
+        encoded[:, first] = values
+        if self.fills:
+            missing = np.isnan(encoded[:, first])
+            encoded[:, first] = np.where(missing, self.means_[numbers], encoded[:, first])
+            places = np.searchsorted(self.origin_, self.filled_)
+            encoded[:, places + 1] = missing[:, np.searchsorted(numbers, self.filled_)]
         for column, categories in zip(self.columns, self.categories_, strict=True):
             place = {_key(value): k for k, value in enumerate(categories)}
             codes = np.array([place.get(_key(v), -1) for v in _values(X, column)], dtype=np.intp)
             known = np.flatnonzero(codes >= 0)
-            first = int(np.flatnonzero(self.origin_ == column)[0])
-            encoded[known, first + codes[known]] = 1.0
+            begin = int(np.searchsorted(self.origin_, column))
+            encoded[known, begin + codes[known]] = 1.0
         return encoded
 
     def expand(self, columns: IntArray) -> IntArray:

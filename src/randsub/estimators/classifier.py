@@ -1,11 +1,19 @@
 """PRS for classification."""
 
+import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+from randsub._sklearn import StrOptions
+from randsub._typing import FloatArray, Table
 from randsub.estimators.base import ClassificationEnsemble
+from randsub.estimators.calibration import fitted_temperature, smallest_share, tempered
 from randsub.estimators.constraints import VOTING
+from randsub.estimators.fit_data import FitData
 from randsub.estimators.prs import BasePRS
+from randsub.exceptions import InterruptedFitWarning
+from randsub.solver import Result
+from randsub.solver.interruption import is_interruption
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -24,11 +32,14 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
 
     Parameters
     ----------
-    estimator : estimator or list of (str, estimator), default=None
+    estimator : estimator, list of (str, estimator) or "auto", default=None
         The base model, any scikit-learn classifier; a decision tree by default. A list of names
         and base models, ``[("knn", KNeighborsClassifier()), ("svm", SVC())]``, mixes several in
         one ensemble: each has its own alpha, and their shares are learned, too. They are parameters
-        by name: ``set_params(knn__n_neighbors=7, svm="drop")``.
+        by name: ``set_params(knn__n_neighbors=7, svm="drop")``. "auto" is such a list, chosen by
+        the size of the data: neighbours, trees, support vector machines and gradient boosting.
+        Missing numbers are then replaced by the mean, with an indicator beside them. With more than
+        2,000 samples, alpha is learned from models of 2,000; members see all.
     n_estimators : int, default=100
         Number of members of the final ensemble, and of models per batch during training; with
         several base models, of models of each per batch.
@@ -75,8 +86,13 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Stop after this number of epochs without an improvement, by the solver's ``tol``, of the
         objective on the held-out batches and on validation together; by default the solver's, 150.
         Each repeat stops by itself. ``Solver(n_iter_no_change=None)`` takes all epochs.
-    voting : {"hard", "soft"}, default="hard"
-        Whether members give one vote or their probabilities.
+    voting : {"auto", "hard", "soft"}, default="auto"
+        Whether members give one vote or their probabilities. "auto": one vote if there is a single
+        base model; of several, those that have ``predict_proba`` give probabilities.
+    calibrate : bool, default=True
+        Whether ``predict_proba`` is calibrated on the validation samples, by one number that leaves
+        predicted classes as they are. Without validation data of the user, one more ensemble per
+        repeat is trained for it, on what its validation samples leave.
     n_repeats : int or "auto", default="auto"
         Number of times that alpha is optimised, each time with its own validation samples.
         ``alpha_`` is the mean. With few validation samples, alpha depends on which samples they
@@ -98,9 +114,10 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     solver : Solver, default=None
         Learning rate, batches, refreshes, revivals and the other numbers of the optimisation; by
         default ``Solver()``. ``Solver.quick()`` is for a first look.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or type, default="auto"
-        Backend that trains the base models. "auto" is the fastest one that reproduces the base
-        model exactly. A subclass of :class:`randsub.engines.Engine` is a custom backend.
+    engine : str or type, default="auto"
+        Backend that trains the base models: "knn", "tree", "svm", "linear_and_bayes", "boosting" or
+        "generic". "auto" is the fastest one that reproduces the base model exactly. A subclass of
+        :class:`randsub.engines.Engine` is a custom backend.
     n_jobs : int, default=None
         Number of workers, for base models or for whole repeats. The result is the same for any
         number and any joblib backend.
@@ -151,11 +168,15 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     estimators_weights_ : ndarray of shape (n_estimators,)
         Weight of each member in predictions; those of a base model add up to its share. Only with
         several base models.
+    temperature_ : float
+        ``predict_proba`` is proportional to the average over the members to the power of
+        ``1 / temperature_``: above 1 if members are too sure, below 1 if they are too timid. Only
+        with ``calibrate`` and validation samples.
     standardizer_ : Standardizer or None
         Scales X as the members expect it; None without ``standardize``.
     category_encoder_ : CategoryEncoder or None
-        Encodes scaled X as the members expect it, if X has categories. Its ``origin_`` is the
-        column of X behind each encoded column.
+        Encodes scaled X as the members expect it, if X has categories, or if missing numbers are
+        replaced. Its ``origin_`` is the column of X behind each encoded column.
     history_ : pandas.DataFrame
         One row per epoch, with means over repeats: objective on the held-out batches and on
         validation, smallest effective sample size, expected size, whether models were refreshed or
@@ -202,7 +223,46 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     True
     """
 
+    voting: Literal["auto", "hard", "soft"] = "auto"
+    calibrate: bool = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BasePRS._parameter_constraints,
-        **VOTING,
+        "voting": [*VOTING["voting"], StrOptions({"auto"})],
+        "calibrate": ["boolean"],
     }
+
+    def _finish(self, data: FitData, result: Result) -> None:
+        if not self.calibrate or not len(data.splits[0].val_rows):
+            return
+        try:
+            self.temperature_, n_models = fitted_temperature(self, data, result)
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interruption(error):
+                raise
+            warnings.warn(
+                "The fit was interrupted while probabilities were calibrated; predict_proba is the "
+                "plain average over the members.",
+                InterruptedFitWarning,
+                stacklevel=2,
+            )
+        else:
+            self.n_models_trained_ += n_models
+
+    def predict_proba(self, X: Table) -> FloatArray:
+        """Class probabilities: the average over the members, calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``. With ``calibrate=False``, average probabilities of
+            the members, or fractions of votes.
+        """
+        output = self._average(X)
+        if not hasattr(self, "temperature_"):
+            return output
+        return tempered(output, self.temperature_, smallest_share(self))

@@ -15,7 +15,8 @@ class SingleBaseModel(HasMethods):
     """A base model; the message tells whoever gives a list of them where to go with it."""
 
     def __str__(self) -> str:
-        return f"{super().__str__()} (a list of base models is for PRSClassifier and PRSRegressor)"
+        several = "(a list of base models is for PRSClassifier, PRSRegressor and PRSNetwork)"
+        return f"{super().__str__()} {several}"
 
 
 # Parameters of every ensemble over feature subsets.
@@ -39,7 +40,7 @@ VOTING: dict[str, list[Any]] = {"voting": [StrOptions({"hard", "soft"})]}
 
 CONSTRAINTS: dict[str, list[Any]] = {
     **COMMON,
-    "estimator": [HasMethods(["fit", "predict"]), list, None],
+    "estimator": [HasMethods(["fit", "predict"]), list, StrOptions({"auto"}), None],
     "n_estimators": [Interval(Integral, 2, None, closed="left")],
     "alpha_init": [
         StrOptions({"auto"}),

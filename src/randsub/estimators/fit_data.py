@@ -56,10 +56,11 @@ class Samples(NamedTuple):
 class Given(NamedTuple):
     """The arguments of ``fit``, checked.
 
-    ``learners`` are the base models, and ``metadata`` what is passed to each of them.
+    ``learners`` are the base models by ``names``, and ``metadata`` what is passed to each of them.
     ``validation`` is None if there is no validation data.
     """
 
+    names: Sequence[str]
     learners: Sequence[Learner]
     samples: Samples
     validation: Samples | None

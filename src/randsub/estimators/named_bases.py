@@ -6,6 +6,8 @@ from randsub._sklearn import BaseComposition
 
 # What stands in the list for a base model that is left out.
 DROP = "drop"
+# What stands for a list that is chosen by the data; see :mod:`randsub.estimators.portfolio`.
+AUTO = "auto"
 
 
 class NamedBases(BaseComposition):
@@ -80,7 +82,7 @@ def _is_dropped(base: Any) -> bool:
 
 
 def is_mix(estimator: Any) -> bool:
-    """Whether a user's ``estimator`` is a list of base models."""
+    """Whether an ``estimator`` is a list of base models."""
     return isinstance(estimator, list)
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
@@ -29,11 +30,13 @@ from randsub.estimators.fit_data import (
     WIDE,
     FitData,
     Given,
+    Samples,
     count_repeats,
     sample_limit,
 )
 from randsub.estimators.groups import choose_distribution
-from randsub.estimators.named_bases import NamedBases, is_mix
+from randsub.estimators.named_bases import AUTO, NamedBases, bases_of, is_mix
+from randsub.estimators.portfolio import AUTO_ROWS, Facts, everything, portfolio
 from randsub.estimators.run import EnsembleRun, Members
 from randsub.losses import (
     Loss,
@@ -71,7 +74,57 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         return self.alpha_
 
     def _bases(self) -> dict[str, Any]:
+        if self._chooses_bases:
+            # After a fit, those that it has chosen.
+            chosen: Any = getattr(self, "estimator_", None)
+            if is_mix(chosen):
+                return dict(chosen)
+            needs_probabilities = getattr(self, "voting", None) == "soft"
+            return {
+                name: base
+                for name, base in everything(self._task)
+                if not needs_probabilities or hasattr(base, "predict_proba")
+            }
         return self.named_bases() if is_mix(self.estimator) else super()._bases()
+
+    def _suited(self, bases: dict[str, Any], samples: Samples) -> dict[str, Any]:
+        if not self._chooses_bases:
+            return bases
+        n_samples = n_train = len(samples.rows)
+        if self.validation_fraction is not None:
+            n_train = int(n_train * (1.0 - self.validation_fraction))
+        n_train -= -(-n_train // self._solver().n_batches)
+        facts = Facts(
+            n_samples=self._most_rows(n_samples),
+            n_train=min(n_train, self._search_rows(n_train) or n_train),
+            n_classes=len(self.classes_) if hasattr(self, "classes_") else None,
+            is_weighted=samples.sample_weight is not None,
+            is_sparse=issparse(samples.X),
+        )
+        return {
+            name: self._checked_base(base)
+            for name, base in portfolio(self._task, facts)
+            if name in bases
+        }
+
+    def _fills_missing(self) -> bool:
+        return self._chooses_bases
+
+    def _unfitted(self, given: Given) -> Any:
+        estimators = [learner.estimator for learner in given.learners]
+        if self._mixes:
+            return [*zip(given.names, estimators, strict=True)]
+        return estimators[0]
+
+    @property
+    def _chooses_bases(self) -> bool:
+        """Whether the user leaves the choice of the base models to the library."""
+        return isinstance(self.estimator, str) and self.estimator == AUTO
+
+    @property
+    def _mixes(self) -> bool:
+        """Whether base models have names."""
+        return is_mix(self.estimator) or self._chooses_bases
 
     def _kinds(self, members: slice) -> tuple[IntArray | None, FloatArray | None]:
         if not hasattr(self, "shares_"):
@@ -101,7 +154,8 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training data. Sparse matrices and missing values are accepted if the base model
-            supports them; for a pandas or polars frame, base models receive frames.
+            supports them; for a pandas or polars frame, base models receive frames, unless its
+            columns must be encoded.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -151,6 +205,12 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         limit = sample_limit(self.max_samples, n)
         return n if limit is None else min(n, limit)
 
+    def _search_rows(self, n: int) -> int | None:
+        """Largest number of training samples of a model while alpha is learned, out of n."""
+        if self.max_samples is None and self._chooses_bases:
+            return AUTO_ROWS if n > AUTO_ROWS else None
+        return sample_limit(self.max_samples, n)
+
     def _count_repeats(self, given: Given) -> int:
         names = list(getattr(self, "feature_names_in_", ()))
         distribution = choose_distribution(
@@ -166,9 +226,6 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
     def _learn(self, data: FitData, logbook: Logbook) -> None:
         problem, settings, theta = assemble(self, data)
         self._distribution, self.solver_ = problem.distribution, clone(self._solver())
-        if is_mix(self.estimator):
-            unfitted = [engine.learner.estimator for engine in data.dispatcher.engines]
-            self.estimator_ = [*zip(self._bases(), unfitted, strict=True)]
         run = EnsembleRun(self, data, problem, settings, logbook)
         weight = data.samples.sample_weight
         facts = {
@@ -182,10 +239,14 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             result, members = run.trained(theta, callbacks)
             self._record(result, problem.penalty)
             self._keep(members)
+        self._finish(data, result)
+
+    def _finish(self, data: FitData, result: Result) -> None:
+        """What is left to do with a trained ensemble."""
 
     def _keep(self, members: Members) -> None:
         self.estimators_, self.estimators_features_ = list(members.models), list(members.columns)
-        if is_mix(self.estimator):
+        if self._mixes:
             names = [*self.shares_]
             self.estimators_bases_ = [names[kind] for kind in members.kinds]
             self.estimators_weights_ = members.weights
@@ -195,8 +256,8 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         self.n_repeats_ = len(thetas)
         self.repeat_alphas_ = thetas[:, columns]
         self.alphas_: Any = self.repeat_alphas_
-        if is_mix(self.estimator):
-            names = [*self._bases()]
+        if self._mixes:
+            names = [*bases_of(self.estimator_)]
             of_bases = result.best_theta.reshape(len(thetas), len(names), -1)[:, :, columns]
             self.alphas_ = {name: of_bases[:, base] for base, name in enumerate(names)}
             shares = result.best_shares.mean(axis=0).tolist()

@@ -143,8 +143,8 @@ class RandomSubspaceRegressor(RegressionEnsemble, BaseRandomSubspace):
         Whether to scale dense numeric columns to mean 0 and standard deviation 1 on the training
         samples. Sparse data is scaled without centring; non-numeric columns of a frame are left
         unchanged.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or subclass of \
-            Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
+            subclass of Engine, default="auto"
         Backend that trains the base models; "auto" is the fastest one that reproduces the base
         model exactly.
     n_jobs : int, default=None
@@ -237,8 +237,8 @@ class RandomSubspaceClassifier(ClassificationEnsemble, BaseRandomSubspace):
         Whether to scale dense numeric columns to mean 0 and standard deviation 1 on the training
         samples. Sparse data is scaled without centring; non-numeric columns of a frame are left
         unchanged.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or subclass of \
-            Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
+            subclass of Engine, default="auto"
         Backend that trains the base models; "auto" is the fastest one that reproduces the base
         model exactly.
     n_jobs : int, default=None

@@ -144,8 +144,8 @@ class RaSERegressor(RegressionEnsemble, BaseRaSE):
         Whether to scale dense numeric columns to mean 0 and standard deviation 1 on the training
         samples. Sparse data is scaled without centring; non-numeric columns of a frame are left
         unchanged.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or subclass of \
-            Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
+            subclass of Engine, default="auto"
         Backend that trains the base models; "auto" is the fastest one that reproduces the base
         model exactly.
     n_jobs : int, default=None
@@ -264,8 +264,8 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         Whether to scale dense numeric columns to mean 0 and standard deviation 1 on the training
         samples. Sparse data is scaled without centring; non-numeric columns of a frame are left
         unchanged.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or subclass of \
-            Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
+            subclass of Engine, default="auto"
         Backend that trains the base models; "auto" is the fastest one that reproduces the base
         model exactly.
     n_jobs : int, default=None

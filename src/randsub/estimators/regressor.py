@@ -22,13 +22,14 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
 
     Parameters
     ----------
-    estimator : estimator or list of (str, estimator), default=None
+    estimator : estimator, list of (str, estimator) or "auto", default=None
         The base model, any scikit-learn regressor; a decision tree by default. A list of names
         and base models, ``[("knn", KNeighborsRegressor()), ("svm", SVR())]``, mixes several in
         one ensemble: each has its own alpha, and their shares are learned, too. They are parameters
-        by name: ``set_params(knn__n_neighbors=7, svm="drop")``.
-        Base models that depend on the scale of y, such as SVR, are trained on standardised targets;
-        members predict in the units of y.
+        by name: ``set_params(knn__n_neighbors=7, svm="drop")``. "auto" is such a list, chosen by
+        the size of the data: neighbours, trees, support vector machines and gradient boosting.
+        Missing numbers are then replaced by the mean, with an indicator beside them. With more than
+        2,000 samples, alpha is learned from models of 2,000; members see all.
     n_estimators : int, default=100
         Number of members of the final ensemble, and of models per batch during training; with
         several base models, of models of each per batch.
@@ -97,9 +98,10 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     solver : Solver, default=None
         Learning rate, batches, refreshes, revivals and the other numbers of the optimisation; by
         default ``Solver()``. ``Solver.quick()`` is for a first look.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or type, default="auto"
-        Backend that trains the base models. "auto" is the fastest one that reproduces the base
-        model exactly. A subclass of :class:`randsub.engines.Engine` is a custom backend.
+    engine : str or type, default="auto"
+        Backend that trains the base models: "knn", "tree", "svm", "linear_and_bayes", "boosting" or
+        "generic". "auto" is the fastest one that reproduces the base model exactly. A subclass of
+        :class:`randsub.engines.Engine` is a custom backend.
     n_jobs : int, default=None
         Number of workers, for base models or for whole repeats. The result is the same for any
         number and any joblib backend.
@@ -153,8 +155,8 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     standardizer_ : Standardizer or None
         Scales X as the members expect it; None without ``standardize``.
     category_encoder_ : CategoryEncoder or None
-        Encodes scaled X as the members expect it, if X has categories. Its ``origin_`` is the
-        column of X behind each encoded column.
+        Encodes scaled X as the members expect it, if X has categories, or if missing numbers are
+        replaced. Its ``origin_`` is the column of X behind each encoded column.
     history_ : pandas.DataFrame
         One row per epoch, with means over repeats: objective on the held-out batches and on
         validation, smallest effective sample size, expected size, whether models were refreshed or

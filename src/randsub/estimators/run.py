@@ -204,15 +204,12 @@ class EnsembleRun(Run):
             ):
                 return self._last[1]
         model, shares = self.estimator, result.best_shares
-        distribution, draws = model._distribution, []
         counts = member_counts(shares, model.n_estimators)
-        for repeat, of_repeat in enumerate(counts):
-            rng = result.rng(repeat)
-            for base, n_members in enumerate(of_repeat.tolist()):
-                if n_members:
-                    theta = result.best_theta[repeat * len(of_repeat) + base]
-                    masks = distribution.expand(distribution.sample(theta, n_members, rng))
-                    draws.append(Draw(masks, rng, base))
+        draws = [
+            draw
+            for repeat, of_repeat in enumerate(counts)
+            for draw in drawn(model, result, repeat, of_repeat, result.rng(repeat))
+        ]
         models, columns = train_members(
             self.data,
             draws,
@@ -225,7 +222,10 @@ class EnsembleRun(Run):
         return made
 
     def fitted_estimator(self, state: TrainingState) -> Any:
-        """The model that ``fit`` would return if training ended with this state."""
+        """The model that ``fit`` would return if training ended with this state.
+
+        Its probabilities are not calibrated, which would take further models each time.
+        """
         model = copy(self.estimator).set_callbacks()
         result = joined([*self._finished, state.result()])
         model._record(result, self.problem.penalty)
@@ -240,6 +240,18 @@ class EnsembleRun(Run):
             {"max_iter": max_iter, "result": frozen_result(result)} for result in self._finished
         ]
         self.logbook.write(path, finished, {"max_iter": max_iter, "state": frozen(state)})
+
+
+def drawn(
+    model: Any, result: Result, repeat: int, counts: IntArray, rng: np.random.Generator
+) -> Iterator[Draw]:
+    """Masks of so many members of each base model, from the best theta of a repeat."""
+    distribution = model._distribution
+    for base, n_members in enumerate(counts.tolist()):
+        if n_members:
+            theta = result.best_theta[repeat * len(counts) + base]
+            masks = distribution.expand(distribution.sample(theta, n_members, rng))
+            yield Draw(masks, rng, base)
 
 
 def member_counts(shares: FloatArray, n_members: int) -> IntArray:

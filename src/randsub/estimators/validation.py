@@ -48,7 +48,6 @@ def check_input(
     """Check the arguments of ``fit`` of an ensemble."""
     raise_for_params(fit_params, model, "fit")
     bases = model._checked_bases()
-    routed = _routed(model, bases, sample_weight, fit_params)
     least = 2 if X_val is not None or not model._splits_validation() else 3
     tags = get_tags(model).input_tags
     X = _check_width(model, X, tags, reset=True, min_samples=least)
@@ -59,16 +58,18 @@ def check_input(
             "are needed."
         )
     model._check_targets(samples.y, samples.rows)
+    bases = model._suited(bases, samples)
+    routed = _routed(model, bases, sample_weight, fit_params)
     encoder = _encoder(model, samples, [*bases.values()])
     _check_missing(model, X, encoder, tags)
     kind = frame_kind(X)
     layout = (kind, list(X.columns)) if kind else ("sparse" if issparse(X) else None, [])
     learners = [
-        model._learner(base, passes_weight, len(samples.rows))
+        model._learner(base, passes_weight, len(samples.rows), len(bases))
         for base, (passes_weight, _) in zip(bases.values(), routed, strict=True)
     ]
     metadata = [params for _, params in routed]
-    given = Given(learners, samples, None, metadata, layout, encoder)
+    given = Given([*bases], learners, samples, None, metadata, layout, encoder)
     try:
         return given._replace(validation=_validation(model, given, X_val, y_val, sample_weight_val))
     except (ValueError, TypeError) as error:
@@ -116,13 +117,25 @@ def _routed(
 
 
 def _encoder(model: Any, samples: Samples, bases: Sequence[Any]) -> CategoryEncoder | None:
-    """The encoder of the categorical columns of X; None if there are none."""
+    """The encoder of categories and of missing numbers; None if X is used as it is."""
     X, wanted = samples.X, getattr(model, "categorical_features", None)
-    if frame_kind(X) is None and not _lists_categories(model):
+    # Sparse data and files of columns are not copied.
+    fills = model._fills_missing() and not issparse(X) and not is_column_file(X)
+    if frame_kind(X) is None and not _lists_categories(model) and not fills:
         return None
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     columns = choose_categorical(wanted, X, bases, names)
-    return CategoryEncoder(columns).fit(X, samples.rows) if len(columns) else None
+    if not len(columns) and not fills:
+        return None
+    # Others are not scaled: text that spells numbers, for example.
+    scaled = _numeric(X) if model.standardize else columns[:0]
+    encoder = CategoryEncoder(columns, fills=fills, centered=np.setdiff1d(scaled, columns))
+    return encoder.fit(X, samples.rows, samples.sample_weight)
+
+
+def _numeric(X: Table) -> IntArray:
+    is_frame = frame_kind(X) is not None
+    return np.flatnonzero(numeric_columns(X)) if is_frame else np.arange(X.shape[1])
 
 
 def _lists_categories(model: Any) -> bool:
@@ -132,11 +145,13 @@ def _lists_categories(model: Any) -> bool:
 
 
 def _check_missing(model: Any, X: Table, encoder: CategoryEncoder | None, tags: Any) -> None:
-    """Raise an error if a numeric column has missing values.
+    """Raise an error if a numeric column has missing values that nobody replaces.
 
     In categorical columns a missing value is a category, so the first check allowed NaN.
     """
-    if not _lists_categories(model) or tags.allow_nan:
+    if encoder is not None and encoder.fills:
+        return
+    if not model._fills_missing() and (not _lists_categories(model) or tags.allow_nan):
         return
     labels: IntArray = np.arange(0) if encoder is None else encoder.columns
     refuse_missing(model, X, np.setdiff1d(np.arange(X.shape[1]), labels))
@@ -226,10 +241,14 @@ def _check_numbers(model: Any, values: Any, options: dict[str, Any]) -> None:
 
 def refuse_missing(model: Any, X: Table, columns: IntArray) -> None:
     """Raise an error if these numeric columns of a checked table have missing values."""
-    if frame_kind(X) is not None:
-        columns = np.intersect1d(columns, np.flatnonzero(numeric_columns(X)))
-    if len(columns):
-        numbers = X[:, columns] if frame_kind(X) is None else to_array(X, columns)
+    columns = np.intersect1d(columns, _numeric(X))
+    if not len(columns) or (frame_kind(X) is None and X.dtype.kind != "f"):
+        return
+    if issparse(X):
+        check_array(X[:, columns], accept_sparse=True, input_name="X", estimator=model)
+        return
+    for part in row_portions(len(columns), n_rows(X)):
+        numbers = to_array(X, columns[part])
         check_array(numbers, input_name="X", estimator=model)
 
 

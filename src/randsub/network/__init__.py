@@ -3,6 +3,7 @@
 * :mod:`~randsub.network.prs`: the estimator, `PRSNetwork`;
 * :mod:`~randsub.network.fitted_network`: its fitted attributes;
 * :mod:`~randsub.network.infer`: `infer_network`, which returns a list of links;
+* :mod:`~randsub.network.assembly`: from parameters and data to the problem to solve;
 * :mod:`~randsub.network.solving`: targets apart, together, and along a path of penalties;
 * :mod:`~randsub.network.fit_data`: checks, validation samples, scaling;
 * :mod:`~randsub.network.expression_data`: tables of expression data, sorted by gene name;

@@ -24,19 +24,23 @@ class FittedNetwork(LinkOutputs):
     link_weight: Literal["mean", "alpha"]
 
     def _record(
-        self, prepared: NetworkFitData, trained: IntArray, solutions: Sequence[Solution]
+        self,
+        prepared: NetworkFitData,
+        trained: IntArray,
+        solutions: Sequence[Solution],
+        base_names: Sequence[str],
     ) -> None:
         candidates = prepared.candidates
         self.path_ = path_table(solutions)
         place = choose(self.path_, self.lam_choice)
-        thetas = [_of_all(prepared, trained, s.theta) for s in solutions]
-        ranked = thetas
+        alphas = [_of_all(prepared, trained, s.alpha) for s in solutions]
+        ranked = alphas
         if self.link_weight == "mean":
-            ranked = [_of_all(prepared, trained, s.mean_theta) for s in solutions]
-        self.alpha_ = candidates.for_user(thetas[place])
-        self.path_link_weights_ = np.stack([candidates.for_user(theta) for theta in ranked])
+            ranked = [_of_all(prepared, trained, s.mean_alpha) for s in solutions]
+        self.alpha_ = candidates.for_user(alphas[place])
+        self.path_link_weights_ = np.stack([candidates.for_user(alpha) for alpha in ranked])
         self.link_weights_ = self.path_link_weights_[place]
-        self.path_expected_sizes_ = np.stack([candidates.sizes_for_user(theta) for theta in thetas])
+        self.path_expected_sizes_ = np.stack([candidates.sizes_for_user(alpha) for alpha in alphas])
         self.regulator_names_ = np.array(candidates.regulators_for_user(), dtype=object)
         self.target_names_ = np.array(candidates.targets_for_user(), dtype=object)
         self.expected_sizes_ = self.path_expected_sizes_[place]
@@ -46,6 +50,27 @@ class FittedNetwork(LinkOutputs):
         )
         self.stop_reason_ = solutions[-1].stop_reason
         self.n_models_trained_ = sum(s.n_models for s in solutions)
+        if base_names:
+            self._record_bases(prepared, trained, solutions[place], base_names)
+
+    def _record_bases(
+        self,
+        prepared: NetworkFitData,
+        trained: IntArray,
+        chosen: Solution,
+        names: Sequence[str],
+    ) -> None:
+        """Shares and alphas of several base models, for the chosen coefficient alone."""
+        candidates, theta = prepared.candidates, chosen.theta
+        self.shares_ = pd.DataFrame(
+            _of_all(prepared, trained, chosen.shares, np.nan)[candidates.target_order],
+            index=pd.Index(candidates.targets_for_user(), name="target"),
+            columns=list(names),
+        )
+        self.alphas_ = {
+            name: candidates.for_user(_of_all(prepared, trained, theta[base :: len(names)]))
+            for base, name in enumerate(names)
+        }
 
     def network_at(self, lam: float) -> InferredNetwork:
         """The links for another coefficient of the path, without a new fit.
@@ -87,8 +112,10 @@ class FittedNetwork(LinkOutputs):
         )
 
 
-def _of_all(prepared: NetworkFitData, trained: IntArray, theta: FloatArray) -> FloatArray:
-    """Theta (targets, regulators) with zeros for the targets that were not trained."""
-    full = np.zeros(prepared.candidates.allowed.shape)
-    full[trained] = theta
+def _of_all(
+    prepared: NetworkFitData, trained: IntArray, values: FloatArray, others: float = 0.0
+) -> FloatArray:
+    """Rows of the trained targets among those of all, and a constant for the others."""
+    full = np.full((len(prepared.candidates.targets), values.shape[1]), others)
+    full[trained] = values
     return full

@@ -11,22 +11,19 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 
-from randsub._sklearn import Interval, StrOptions, fit_context
-from randsub._typing import IntArray, Table
+from randsub._sklearn import HasMethods, Interval, StrOptions, fit_context
+from randsub._typing import Table
 from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
-from randsub.distributions import Bernoulli
-from randsub.engines import Engine, Learner
-from randsub.estimators.assembly import choose_optimizer, initial_theta
+from randsub.engines import Engine
 from randsub.estimators.base import BaseModelHolder
-from randsub.estimators.constraints import COMMON, CONSTRAINTS
-from randsub.estimators.fit_data import choose_engine, sample_limit, seed_words
-from randsub.losses import Reference, SquaredError
-from randsub.network.candidate_links import gene_generator
+from randsub.estimators.constraints import CONSTRAINTS
+from randsub.estimators.fit_data import seed_words
+from randsub.estimators.named_bases import NamedBases, is_mix
+from randsub.network.assembly import assemble
 from randsub.network.expression_data import kept
-from randsub.network.fit_data import NetworkFitData, describe_expression, prepare
+from randsub.network.fit_data import describe_expression, prepare
 from randsub.network.fitted_network import FittedNetwork
-from randsub.network.run import NetworkRun
 from randsub.network.solving import (
     Case,
     Solution,
@@ -35,9 +32,7 @@ from randsub.network.solving import (
     solve_apart,
     solve_together,
 )
-from randsub.parallel import Data, Dispatcher
-from randsub.solver import Problem, Solver, Target
-from randsub.solver.rounds import thin
+from randsub.solver import Solver
 
 LAMS = (0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01)
 # Parameters of PRSRegressor that do not apply to a network, or have another meaning.
@@ -55,7 +50,7 @@ _OTHER = {
 
 
 @dataclass(eq=False, repr=False)
-class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
+class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     """Gene network inference by PRS.
 
     For each target gene g, an ensemble predicts its expression from that of the candidate
@@ -68,18 +63,25 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
     where f is the mean prediction of the ensemble on held-out samples. With the second term, a
     regulator that one target already uses costs less for the next: few genes regulate many.
 
+    With a list of base models, each of them has its own alpha, and in the ensemble of each target a
+    share that is learned along with alpha. f and ``alpha_`` are then means over the base models by
+    share; the second term is that of each base model, averaged by the mean share over targets.
+
     Parameters
     ----------
-    estimator : estimator, default=None
+    estimator : estimator or list of (str, estimator), default=None
         The base model, any scikit-learn regressor; nearest neighbours
-        (``KNeighborsRegressor()``) by default.
+        (``KNeighborsRegressor()``) by default. Several of them are given as a list of names and
+        base models; they are parameters by their names, such as ``knn__n_neighbors``, and "drop"
+        leaves one out, as in :class:`randsub.PRSRegressor`.
     lam : "path" or float, default="path"
         Coefficient of the penalty that couples the targets. With 0 targets are independent;
         "path" tries the values of ``lams`` and chooses one on the validation samples.
     lams : array-like of float, default=(0, 0.001, ..., 0.01)
         Values that ``lam="path"`` tries, in ascending order, since a link that a strong penalty
-        has removed does not return under a weaker one. Each value starts from the best alpha of
-        the previous one, and trains for the number of epochs between two revivals.
+        has removed does not return under a weaker one. Each value starts from the best alpha (and
+        the shares of the base models) of the previous one, and trains for the number of epochs
+        between two revivals.
     lam_choice : {"one_se", "lowest"}, default="one_se"
         Which value of a path is chosen: the largest one (with the sparsest network) whose
         prediction error on the validation samples is within one standard error of the lowest, or
@@ -88,7 +90,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
         What links are ranked by: alpha averaged over the epochs, which also ranks links with an
         alpha of 0 by the time at which they were dropped; or alpha itself, which is 0 for most.
     n_estimators : int, default=100
-        Number of base models per target and batch.
+        Number of models per target, base model and batch.
     alpha_init : "auto" or float, default="auto"
         Alpha at the start; see :class:`randsub.PRSRegressor`.
     objective : {"ensemble", "members"}, default="ensemble"
@@ -107,8 +109,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
     solver : Solver, default=None
         Parameters of the optimisation; by default ``Solver.for_networks()``. Folds and effective
         sample sizes refer to each target.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "generic"} or subclass of \
-            Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
+            subclass of Engine, default="auto"
         Backend that trains the base models. "auto" is the fastest one that reproduces the base
         model exactly.
     n_jobs : int, default=None
@@ -153,8 +155,14 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
         Why training ended.
     n_models_trained_ : int
         Total number of base models trained.
-    estimator_ : estimator
-        The base model, unfitted.
+    estimator_ : estimator or list of (str, estimator)
+        The base model, unfitted; or the base models of a list with their names.
+    shares_ : pandas.DataFrame of shape (n_targets, n_bases)
+        Only with a list of base models: their shares in the ensemble of each target, which add up
+        to 1; 0 for one that was dropped, NaN for a target that has no candidate regulator.
+    alphas_ : dict of str to ndarray of shape (n_regulators, n_targets)
+        Only with a list of base models: alpha of each of them, by its name. ``alpha_`` is the mean
+        of these by share.
     solver_ : Solver
         The solver that was used.
 
@@ -165,13 +173,14 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
 
     Notes
     -----
-    Memory per target in training: the predictions, ``8 n_estimators (n_samples + n_batches n_val)``
-    bytes, with n_val validation samples; and, while masks are drawn, about ``(0.5 + 28 alpha_init)
-    n_estimators n_batches n_regulators`` bytes. With ``lam=0``, ``block_size`` targets are trained
-    at a time; with a penalty, all of them: with the defaults, the masks of 1,000 genes that may all
-    regulate each other then take about 1 GB. In addition there are the dense data, and a few
-    arrays of the shape of alpha; a path keeps one of them per coefficient. The time is proportional
-    to the number of targets.
+    Memory per target and base model in training: the predictions, ``8 n_estimators (n_samples +
+    n_batches n_val)`` bytes, with n_val validation samples; and, while masks are drawn, about
+    ``(0.5 + 28 alpha_init) n_estimators n_batches n_regulators`` bytes. With ``lam=0``,
+    ``block_size`` targets are trained at a time; with a penalty, all of them: with the defaults,
+    the masks of 1,000 genes that may all regulate each other then take about 1 GB. In addition
+    there are the dense data, and a few arrays of the shape of alpha; a path keeps one of them per
+    coefficient. The time is proportional to the number of targets, and to that of the base models
+    that have a share.
 
     References
     ----------
@@ -214,7 +223,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in CONSTRAINTS.items() if name not in _OTHER},
-        "estimator": COMMON["estimator"],
+        "estimator": [HasMethods(["fit", "predict"]), list, None],
         "lam": [StrOptions({"path"}), Interval(Real, 0, None, closed="left")],
         "lams": ["array-like"],
         "alpha_init": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
@@ -225,6 +234,9 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
 
     def _default_estimator(self) -> Any:
         return KNeighborsRegressor()
+
+    def _bases(self) -> dict[str, Any]:
+        return self.named_bases() if is_mix(self.estimator) else super()._bases()
 
     def _default_solver(self) -> Solver:
         return Solver.for_networks()
@@ -291,7 +303,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
         data: dict[str, Any],
         resume_from: "os.PathLike[str] | str | None",
     ) -> None:
-        base = self._checked_base(self._base())
+        bases = self._checked_bases()
         lams = ascending(self.lams if isinstance(self.lam, str) else [self.lam])
         describe = partial(describe_expression, expression, **data)
         logbook = Logbook(self, describe, seed_words(self.random_state))
@@ -301,11 +313,12 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
         prepared = prepare(
             expression, **data, validation_fraction=self.validation_fraction, rng=rng
         )
-        case, trained = self._case(base, prepared, logbook, rng)
+        case, trained = assemble(self, bases, prepared, logbook, rng)
         with case.problem.dispatcher, self._watched(case.run, X=expression) as callbacks:
             solutions = self._solutions(replace(case, callbacks=callbacks), lams)
-            self.estimator_, self.solver_ = base, clone(self._solver())
-            self._record(prepared, trained, solutions)
+            self.estimator_ = [*bases.items()] if is_mix(self.estimator) else bases[""]
+            self.solver_ = clone(self._solver())
+            self._record(prepared, trained, solutions, case.base_names)
 
     def _solutions(self, case: Case, lams: Sequence[float]) -> list[Solution]:
         if len(lams) > 1:
@@ -313,66 +326,3 @@ class PRSNetwork(CallbackSupport, FittedNetwork, BaseModelHolder):
         if lams[0] == 0.0:
             return [solve_apart(case, self.block_size)]
         return [solve_together(case, lams[0])]
-
-    def _case(
-        self, base: Any, prepared: NetworkFitData, logbook: Logbook, rng: np.random.Generator
-    ) -> tuple[Case, IntArray]:
-        """The optimisation problem, and the targets that have a candidate regulator."""
-        candidates = prepared.candidates
-        solver, n_train = self._solver(), len(prepared.train_rows)
-        settings = solver.settings(
-            n_masks=self.n_estimators,
-            n_train=n_train,
-            n_parameters=len(candidates.regulators),
-            objective=self.objective,
-            max_samples=sample_limit(self.max_samples, n_train),
-            max_iter=self.max_iter,
-        )
-        allowed = candidates.allowed
-        # Targets whose only candidate is the target itself are not trained.
-        trained: IntArray = np.flatnonzero(allowed.any(axis=1))
-        n_regulators = len(candidates.regulators)
-        level = initial_theta(self.alpha_init, self.n_estimators, n_regulators, None)
-        X, Y = prepared.X, prepared.Y
-        engine = choose_engine(self.engine, base, X, Y[:, 0], None)
-        val_rows = np.sort(thin(prepared.val_rows, settings.max_samples, None, rng))
-        val_weight = np.ones(len(val_rows))
-        distribution = Bernoulli(n_regulators)
-        problem = Problem(
-            distribution=distribution,
-            loss=SquaredError(),
-            penalty=None,
-            optimizer=choose_optimizer(solver, distribution),
-            dispatcher=Dispatcher(
-                engine(Learner(base)),
-                Data(X, prepared.X_val, None, {}),
-                self.n_jobs,
-                time_limit=self.task_timeout,
-            ),
-            targets=[
-                Target(
-                    y=np.ascontiguousarray(Y[:, g]),
-                    encoded=Y[:, [g]],
-                    validation=prepared.Y_val[np.ix_(val_rows, [g])],
-                    train_rows=prepared.train_rows,
-                    val_rows=val_rows,
-                    val_weight=val_weight,
-                    strata=None,
-                    # Genes are already scaled.
-                    reference=Reference(),
-                )
-                for g in trained
-            ],
-            sample_weight=np.ones(len(X)),
-            feature_names=candidates.regulators,
-        )
-        names, seed = [candidates.targets[g] for g in trained], logbook.seed.tolist()
-        case = Case(
-            problem=problem,
-            settings=settings,
-            theta=np.where(allowed[trained], level, 0.0),
-            generators=lambda: [gene_generator(name, seed) for name in names],
-            run=NetworkRun(self, logbook),
-            verbose=bool(self.verbose),
-        )
-        return case, trained

@@ -19,10 +19,12 @@ class Outcome:
 
     Parameters
     ----------
-    theta : ndarray of shape (P, M)
-        The best theta.
-    mean_theta : ndarray of shape (P, M)
-        Mean over the epochs.
+    theta : ndarray of shape (P B, M)
+        The best theta, with a row per target and base model.
+    shares : ndarray of shape (P, B)
+        Shares of the base models along with it.
+    mean_alpha : ndarray of shape (P, M)
+        Alpha, the mean of theta over the base models by share, averaged over the epochs.
     errors : ndarray of shape (P, n_val)
         Prediction error of the ensembles of the best theta on each validation sample.
     history : tuple of EpochRecord
@@ -33,7 +35,8 @@ class Outcome:
     """
 
     theta: FloatArray
-    mean_theta: FloatArray
+    shares: FloatArray
+    mean_alpha: FloatArray
     errors: FloatArray
     history: tuple[EpochRecord, ...]
     n_models: int
@@ -42,15 +45,15 @@ class Outcome:
 
 
 class Mean(Callback):
-    """Callback that computes the mean of theta over the epochs."""
+    """Callback that computes the mean of alpha over the epochs."""
 
     def __init__(self, total: FloatArray | float = 0.0, n_epochs: int = 0) -> None:
         self.total = total
         self._n_epochs = n_epochs
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        """Add theta of this epoch."""
-        self.total = self.total + state.theta
+        """Add alpha of this epoch."""
+        self.total = self.total + state.alpha
         self._n_epochs += 1
 
     def value(self) -> FloatArray:
@@ -102,7 +105,7 @@ class NetworkRun(Run):
             return None
         with self._logbook.reading():
             state = thawed(tree["state"], problem, settings)
-            if tree["total"].shape != state.theta.shape:
+            if tree["total"].shape != state.alpha.shape:
                 raise ValueError(f"a sum of shape {tree['total'].shape}")
             self.mean = Mean(tree["total"], state.epoch)
             self._began -= float(tree["seconds"])
@@ -137,15 +140,15 @@ def _frozen_outcome(outcome: Outcome) -> dict[str, Any]:
 def _thawed_outcome(tree: Any, problem: Problem) -> Outcome:
     outcome = Outcome(
         theta=tree["theta"],
-        mean_theta=tree["mean_theta"],
+        shares=tree["shares"],
+        mean_alpha=tree["mean_alpha"],
         errors=tree["errors"],
-        history=thawed_history(tree["history"]),
+        history=thawed_history(tree["history"], problem.n_bases),
         n_models=int(tree["n_models"]),
         seconds=float(tree["seconds"]),
         stop_reason=str(tree["stop_reason"]),
     )
-    shape = (len(problem.targets), problem.distribution.n_parameters)
-    _check_shapes(outcome, shape, n_judged_rows(problem))
+    _check_shapes(outcome, problem)
     return outcome
 
 
@@ -155,8 +158,14 @@ def n_judged_rows(problem: Problem) -> int:
     return len(target.val_rows) or len(target.train_rows)
 
 
-def _check_shapes(outcome: Outcome, shape: tuple[int, int], n_judged: int) -> None:
-    wanted = {"theta": shape, "mean_theta": shape, "errors": (shape[0], n_judged)}
+def _check_shapes(outcome: Outcome, problem: Problem) -> None:
+    n_targets, n_regulators = len(problem.targets), problem.distribution.n_parameters
+    wanted = {
+        "theta": (n_targets * problem.n_bases, n_regulators),
+        "shares": (n_targets, problem.n_bases),
+        "mean_alpha": (n_targets, n_regulators),
+        "errors": (n_targets, n_judged_rows(problem)),
+    }
     for name, expected in wanted.items():
         if getattr(outcome, name).shape != expected:
             raise ValueError(f"{name} of shape {getattr(outcome, name).shape}, not {expected}")

@@ -10,6 +10,9 @@ Along a path
     that a strong penalty has removed could not return under a weaker one. Each value starts from
     the best alpha of the previous one like a revival, with low entries raised, and with the number
     of epochs that follow a revival.
+
+Targets may mix several base models. Theta then has a row per target and base model, as in
+:class:`randsub.solver.Problem`, and alpha of a target is the mean of its rows by share.
 """
 
 import warnings
@@ -21,7 +24,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from randsub._masks import as_sparse
 from randsub._progress import Bar
 from randsub._typing import BoolArray, FloatArray
 from randsub.estimators.prs import history_frame
@@ -32,7 +34,8 @@ from randsub.penalties import RowGroups
 from randsub.solver import Problem, ProgressBar, Settings, TrainingState, solve
 from randsub.solver.callback import Callback
 from randsub.solver.refresh import fresh
-from randsub.solver.rounds import Batch, Plan, Proposal, carry_out, thin
+from randsub.solver.rounds import Batch, Plan, carry_out, deal_batches, thin
+from randsub.solver.shares import mean_by_share, trained_rows
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class Case:
     problem : Problem
         Without a penalty; one task per target.
     settings : Settings
-    theta : ndarray of shape (P, M)
-        Initial alpha; a link with 0 is excluded.
+    theta : ndarray of shape (P B, M)
+        Initial alpha, with a row per target and base model; a link with 0 is excluded.
     generators : callable
         Returns new random generators, one per target.
     run : NetworkRun
@@ -53,6 +56,10 @@ class Case:
     callbacks : sequence of Callback, default=()
         Callbacks of the training loop.
     verbose : bool, default=False
+    shares : ndarray of shape (P, B), default=None
+        Shares of the base models for the previous penalty of a path; by default equal ones.
+    base_names : sequence of str, default=()
+        Names of the base models, if the user gave a list of them.
     """
 
     problem: Problem
@@ -62,6 +69,8 @@ class Case:
     run: NetworkRun
     callbacks: Sequence[Callback] = ()
     verbose: bool = False
+    shares: FloatArray | None = None
+    base_names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -71,10 +80,12 @@ class Solution:
     Parameters
     ----------
     lam : float
-    theta : ndarray of shape (P, M)
-        The best theta.
-    mean_theta : ndarray of shape (P, M)
-        Mean over the epochs.
+    theta : ndarray of shape (P B, M)
+        The best theta, with a row per target and base model.
+    shares : ndarray of shape (P, B)
+        Shares of the base models along with it.
+    mean_alpha : ndarray of shape (P, M)
+        Alpha, the mean of theta over the base models by share, averaged over the epochs.
     errors : ndarray of shape (n_val,)
         Prediction error of the ensembles of the best theta on each validation sample, averaged over
         targets, without the penalty.
@@ -88,12 +99,18 @@ class Solution:
 
     lam: float
     theta: FloatArray
-    mean_theta: FloatArray
+    shares: FloatArray
+    mean_alpha: FloatArray
     errors: FloatArray
     history: pd.DataFrame
     n_models: int
     seconds: float
     stop_reason: str
+
+    @property
+    def alpha(self) -> FloatArray:
+        """Best alpha of each target, (P, M): the mean over its base models by share."""
+        return mean_by_share(self.theta, self.shares)
 
     @property
     def error(self) -> float:
@@ -154,7 +171,7 @@ def ascending(lams: Any) -> list[float]:
 
 def solve_apart(case: Case, block_size: int) -> Solution:
     """Train independent targets, in blocks."""
-    n_targets, rngs = len(case.theta), case.generators()
+    n_targets, rngs = len(case.problem.targets), case.generators()
     outcomes: list[Outcome] = []
     with closing(Bar("PRSNetwork", n_targets, "target", shown=case.verbose)) as bar:
         watcher = _TargetBar(bar)
@@ -165,23 +182,14 @@ def solve_apart(case: Case, block_size: int) -> Solution:
             part = replace(
                 case,
                 problem=replace(case.problem, targets=case.problem.targets[block]),
-                theta=case.theta[block],
+                theta=case.theta[case.problem.rows(np.arange(n_targets)[block])],
                 callbacks=[watcher, *case.callbacks],
             )
             # Targets that were not trained must not count as targets without regulators.
             may_stop = block.stop == n_targets
             outcomes.append(_solved(part, rngs[block], may_stop=may_stop))
             watcher.finish()
-    return Solution(
-        lam=0.0,
-        theta=np.concatenate([outcome.theta for outcome in outcomes]),
-        mean_theta=np.concatenate([outcome.mean_theta for outcome in outcomes]),
-        errors=np.concatenate([outcome.errors for outcome in outcomes]).mean(axis=0),
-        history=_history(outcomes),
-        n_models=sum(outcome.n_models for outcome in outcomes),
-        seconds=sum(outcome.seconds for outcome in outcomes),
-        stop_reason=outcomes[-1].stop_reason,
-    )
+    return _joined(0.0, outcomes, case.base_names)
 
 
 def solve_together(case: Case, lam: float, share: float = 1.0) -> Solution:
@@ -190,17 +198,7 @@ def solve_together(case: Case, lam: float, share: float = 1.0) -> Solution:
     case = replace(case, problem=replace(case.problem, penalty=RowGroups(lam), joint=True))
     if case.verbose:
         case = replace(case, callbacks=[*case.callbacks, ProgressBar().for_run(case.run)])
-    outcome = _solved(case, case.generators())
-    return Solution(
-        lam=lam,
-        theta=outcome.theta,
-        mean_theta=outcome.mean_theta,
-        errors=outcome.errors.mean(axis=0),
-        history=_history([outcome]),
-        n_models=outcome.n_models,
-        seconds=outcome.seconds,
-        stop_reason=outcome.stop_reason,
-    )
+    return _joined(lam, [_solved(case, case.generators())], case.base_names)
 
 
 def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
@@ -215,7 +213,7 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
     epochs = np.cumsum([case.settings.max_iter, *[_warm_epochs(case.settings)] * (len(lams) - 1)])
     for lam, share in zip(sorted(lams), epochs / epochs[-1], strict=True):
         if solutions:
-            case = _warm(case, solutions[-1].theta, barred)
+            case = _warm(case, solutions[-1], barred)
         solutions.append(solve_together(case, lam, float(share)))
         if solutions[-1].stop_reason == "interrupted":
             break
@@ -229,7 +227,7 @@ def path_table(solutions: Sequence[Solution]) -> pd.DataFrame:
             "lam": [s.lam for s in solutions],
             "validation_error": [s.error for s in solutions],
             "standard_error": [s.standard_error for s in solutions],
-            "mean_size": [float(s.theta.sum(axis=1).mean()) for s in solutions],
+            "mean_size": [float(s.alpha.sum(axis=1).mean()) for s in solutions],
             "seconds": [s.seconds for s in solutions],
             "n_models": [s.n_models for s in solutions],
         }
@@ -265,12 +263,15 @@ def _warm_epochs(settings: Settings) -> int:
     return max(1, settings.max_iter // (settings.n_revivals + 1))
 
 
-def _warm(case: Case, theta: FloatArray, barred: BoolArray) -> Case:
-    """The same problem, starting from theta of the previous penalty."""
+def _warm(case: Case, former: Solution, barred: BoolArray) -> Case:
+    """The same problem, starting from theta and shares of the previous penalty."""
     settings = case.settings
-    raised = np.where(barred, 0.0, np.maximum(theta, settings.revival_level))
-    max_iter = _warm_epochs(settings)
-    return replace(case, theta=raised, settings=replace(settings, max_iter=max_iter, n_revivals=0))
+    return replace(
+        case,
+        theta=np.where(barred, 0.0, np.maximum(former.theta, settings.revival_level)),
+        shares=former.shares,
+        settings=replace(settings, max_iter=_warm_epochs(settings), n_revivals=0),
+    )
 
 
 def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool = True) -> Outcome:
@@ -294,15 +295,16 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
     with warnings.catch_warnings():
         # In a network, genes without a predictive regulator are common.
         warnings.simplefilter("ignore", NoFeatureLeftWarning)
-        state = solve(problem, settings, case.theta, rngs, callbacks, former)
+        state = solve(problem, settings, case.theta, rngs, callbacks, former, shares=case.shares)
     if state.stopped == "interrupted" and not may_stop:
         raise KeyboardInterrupt
     outcome = Outcome(
         theta=state.best_theta,
-        mean_theta=run.mean.value(),
+        shares=state.best_shares,
+        mean_alpha=run.mean.value(),
         errors=_errors(problem, settings, state),
         history=state.history,
-        n_models=state.n_models_trained + _n_judged(problem, settings),
+        n_models=state.n_models_trained + _n_judged(problem, settings, state),
         seconds=run.seconds(),
         stop_reason=state.stopped or "",
     )
@@ -318,46 +320,70 @@ def _errors(problem: Problem, settings: Settings, state: TrainingState) -> Float
     """
     rngs = {task: state.rng(task) for task in range(len(problem.targets))}
     plans = [
-        plan
-        for task, rng in rngs.items()
-        for plan in _judged(problem, settings, task, state.best_theta[task], rng)
+        plan for task, rng in rngs.items() for plan in _judged(problem, settings, state, task, rng)
     ]
     with one_thread():
         rounds = carry_out(problem, plans, rngs)
-    errors = np.empty((len(problem.targets), n_judged_rows(problem)))
+    outputs = np.zeros((len(problem.targets), n_judged_rows(problem), 1))
     for plan, round_ in zip(plans, rounds, strict=True):
-        target = problem.targets[plan.row]
+        task, base = divmod(plan.row, problem.n_bases)
+        target, share = problem.targets[task], state.best_shares[task, base]
         if len(target.val_rows):
-            output = round_.validation.mean(axis=0)
-            errors[plan.row] = problem.loss.pointwise(target.validation, output)
+            outputs[task] += share * round_.validation.mean(axis=0)
         else:
             places = np.searchsorted(target.train_rows, plan.batch.query_rows)
-            output = round_.predictions.mean(axis=0)
-            errors[plan.row, places] = problem.loss.pointwise(round_.targets, output)
-    return errors
+            outputs[task, places] += share * round_.predictions.mean(axis=0)
+    return np.stack(
+        [
+            problem.loss.pointwise(
+                target.validation if len(target.val_rows) else target.encoded[target.train_rows],
+                output,
+            )
+            for target, output in zip(problem.targets, outputs, strict=True)
+        ]
+    )
 
 
 def _judged(
-    problem: Problem, settings: Settings, task: int, theta: FloatArray, rng: np.random.Generator
+    problem: Problem,
+    settings: Settings,
+    state: TrainingState,
+    task: int,
+    rng: np.random.Generator,
 ) -> list[Plan]:
-    """Rounds to compute the error of one theta."""
+    """Rounds to compute the error of the best theta of a target, on rows common to base models."""
     target = problem.targets[task]
-    if not len(target.val_rows):
-        unlimited = replace(settings, max_samples=None)
-        return fresh(problem, unlimited, task, (), theta, rng)
-    rows = np.sort(thin(target.train_rows, settings.max_samples, None, rng))
-    masks = as_sparse(problem.distribution.sample(theta, settings.n_masks, rng))
-    proposal = Proposal(theta[np.newaxis], np.zeros(settings.n_masks, dtype=np.intp))
-    untrained = np.ones(settings.n_masks, dtype=bool)
-    return [Plan(task, Batch(rows, rows[:0]), masks, proposal, untrained)]
+    if len(target.val_rows):
+        rows = np.sort(thin(target.train_rows, settings.max_samples, None, rng))
+        batches = [Batch(rows, rows[:0])]
+    else:
+        batches = deal_batches(target.train_rows, settings.n_batches, None, None, rng)
+    return [
+        plan
+        for row, _ in trained_rows(task, state.best_shares[task])
+        for plan in fresh(problem, settings, row, (), state.best_theta[row], rng, batches)
+    ]
 
 
-def _n_judged(problem: Problem, settings: Settings) -> int:
-    rounds = 1 if len(problem.targets[0].val_rows) else settings.n_batches
-    return len(problem.targets) * settings.n_masks * rounds
+def _n_judged(problem: Problem, settings: Settings, state: TrainingState) -> int:
+    n_rounds = 1 if len(problem.targets[0].val_rows) else settings.n_batches
+    return int(np.count_nonzero(state.best_shares)) * settings.n_masks * n_rounds
 
 
-def _history(outcomes: Sequence[Outcome]) -> pd.DataFrame:
-    """One row per epoch, block after block."""
-    frames = [history_frame(o.history) for o in outcomes]
-    return pd.concat(frames, keys=range(len(frames)), names=["block"])
+def _joined(lam: float, outcomes: Sequence[Outcome], base_names: Sequence[str]) -> Solution:
+    """One solution of all targets, from blocks of them."""
+    return Solution(
+        lam=lam,
+        theta=np.concatenate([outcome.theta for outcome in outcomes]),
+        shares=np.concatenate([outcome.shares for outcome in outcomes]),
+        mean_alpha=np.concatenate([outcome.mean_alpha for outcome in outcomes]),
+        errors=np.concatenate([outcome.errors for outcome in outcomes]).mean(axis=0),
+        history=pd.concat(
+            [history_frame(outcome.history, base_names) for outcome in outcomes],
+            keys=range(len(outcomes)),
+            names=["block"],
+        ),
+        n_models=sum(outcome.n_models for outcome in outcomes),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        stop_reason=outcomes[-1].stop_reason,
+    )

@@ -146,7 +146,8 @@ def _subspace(model: SubspaceEnsemble, base: Any, seed: int, n_jobs: int | None)
     options = {name: given[name] for name in ("n_estimators", "engine", "standardize")}
     kind: Any = RandomSubspaceRegressor
     if model._task == "classification":
-        kind, options["voting"] = RandomSubspaceClassifier, given["voting"]
+        n_bases = len(bases_of(model.estimator_))
+        kind, options["voting"] = RandomSubspaceClassifier, model._voting_of(base, n_bases)
     if model.category_encoder_ is not None:
         # Numbers are scaled already.
         options["standardize"] = False

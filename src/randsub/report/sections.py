@@ -320,9 +320,12 @@ def _facts(findings: Findings) -> dict[str, str]:
         "Features": f"{model.n_features_in_:,}: {listed(names, 6)}",
     }
     encoder = model.category_encoder_
-    if encoder is not None:
+    if encoder is not None and len(encoder.columns):
         encoded = [names[j] for j in np.unique(encoder.columns)]
         facts["Categories"] = f"{listed(encoded, 6)}: one indicator per value"
+    if encoder is not None and len(encoder.filled_):
+        filled = [names[j] for j in encoder.filled_]
+        facts["Missing values"] = f"{listed(filled, 6)}: the mean, with an indicator"
     for name, rows in (("Training rows", findings.train), ("New rows", findings.test)):
         if rows is not None:
             facts[name] = _described(model, rows)

@@ -28,8 +28,8 @@ from randsub.parallel.blas_threads import one_thread
 from randsub.solver.callback import Callback
 from randsub.solver.interruption import is_interruption
 from randsub.solver.problem import Problem, Settings
-from randsub.solver.refresh import WAYS, fresh, is_worn
-from randsub.solver.rounds import Batch, Plan, Round, carry_out, evaluated
+from randsub.solver.refresh import WAYS, fresh, is_worn, kept_batches
+from randsub.solver.rounds import Plan, Round, carry_out, evaluated
 from randsub.solver.schedule import is_finished, learns_shares, reason_to_stop, refilled, revived
 from randsub.solver.shares import (
     equal_shares,
@@ -38,6 +38,7 @@ from randsub.solver.shares import (
     penalty_gradient,
     penalty_prox,
     trained_rows,
+    with_share,
     without_small,
 )
 from randsub.solver.state import Due, EpochRecord, TrainingState, generators_of_tasks
@@ -51,13 +52,14 @@ def solve(
     callbacks: Sequence[Callback] = (),
     former: TrainingState | None = None,
     *,
+    shares: FloatArray | None = None,
     keeps_unfinished: bool = True,
 ) -> TrainingState:
     """Train the first rounds, or resume from a former state, and run the epochs.
 
     Parameters
     ----------
-    problem, settings, theta, rng, callbacks
+    problem, settings, theta, rng, callbacks, shares
         As for :func:`start`.
     former : TrainingState, default=None
         State of an earlier run of the same problem and settings.
@@ -77,7 +79,7 @@ def solve(
 
     # Sums in the loop must not depend on the number of threads either.
     with one_thread(), when_compiling(tell_of_compiling) if callbacks else nullcontext():
-        state = former or start(problem, settings, theta, rng, callbacks)
+        state = former or start(problem, settings, theta, rng, callbacks, shares)
         return train(problem, settings, state, callbacks, keeps_unfinished=keeps_unfinished)
 
 
@@ -87,6 +89,7 @@ def start(
     theta: FloatArray,
     rng: np.random.Generator | Sequence[np.random.Generator],
     callbacks: Sequence[Callback] = (),
+    shares: FloatArray | None = None,
 ) -> TrainingState:
     """Train the first rounds.
 
@@ -98,6 +101,9 @@ def start(
     rng : numpy.random.Generator or sequence of P of them
         Random generator of each task; a single one is split if there are several tasks.
     callbacks : sequence of Callback, default=()
+    shares : ndarray of shape (P, B), default=None
+        Shares of an earlier run that this one continues with another objective. They are learned
+        from the first epoch on, as after a revival. By default they are equal.
 
     Returns
     -------
@@ -107,7 +113,9 @@ def start(
     theta = problem.distribution.project(np.array(theta, dtype=float))
     n_tasks = len(problem.targets)
     n_verdicts = 1 if problem.joint else n_tasks
-    shares = equal_shares(n_tasks, problem.n_bases)
+    revivals: tuple[int, ...] = () if shares is None else (0,)
+    if shares is None:
+        shares = equal_shares(n_tasks, problem.n_bases)
     state = TrainingState(
         epoch=0,
         theta=theta,
@@ -128,7 +136,7 @@ def start(
         ess=np.full(len(theta), np.inf),
         mark_objectives=np.full(n_verdicts, np.inf),
         mark_epochs=np.zeros(n_verdicts, dtype=np.intp),
-        revivals=((),) * n_verdicts,
+        revivals=(revivals,) * n_verdicts,
         n_models_trained=0,
     )
     try:
@@ -240,7 +248,7 @@ def _renewed(
     rngs = {task: state.rng(task) for task in np.flatnonzero(tasks).tolist()}
     plans: list[Plan] = []
     for task, rng in rngs.items():
-        batches = _kept_batches(problem, state, task)
+        batches = kept_batches(state, task)
         for row, _ in trained_rows(task, state.shares[task]):
             if is_due[row]:
                 way = fresh if state.due[row] == Due.FRESH else WAYS[settings.refresh]
@@ -272,14 +280,6 @@ def _renewed(
         generators=tuple(generators),
         n_models_trained=state.n_models_trained + sum(int(p.untrained.sum()) for p in plans),
     )
-
-
-def _kept_batches(problem: Problem, state: TrainingState, task: int) -> list[Batch]:
-    """Batches that the base models of a task go on with; none if all of them start anew."""
-    rows = [row for row, _ in trained_rows(task, state.shares[task])]
-    if problem.n_bases == 1 or all(state.due[row] == Due.FRESH for row in rows):
-        return []
-    return [round_.batch for round_ in next(state.rounds[row] for row in rows if state.rounds[row])]
 
 
 def _advanced(
@@ -344,7 +344,7 @@ def _stepped(
             # must not depend on their number.
             gradient /= len(problem.targets)
         if problem.penalty is not None and problem.n_bases > 1:
-            of_shares += penalties(problem.penalty, theta, problem.n_bases)
+            of_shares += penalties(problem.penalty, with_share(theta, shares), problem.n_bases)
         former = theta
         theta, memory = _moved(problem, rounds, gradient, theta, shares, memory)
         if problem.n_bases > 1:

@@ -23,6 +23,8 @@ from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.rounds import Batch, Plan, Proposal, Round, deal_batches
+from randsub.solver.shares import trained_rows
+from randsub.solver.state import Due, TrainingState
 
 # Rejection draws per mask before a coupled refresh accepts an independent draw. This only happens
 # if the two distributions differ by less than rounding error.
@@ -115,6 +117,17 @@ def coupled(
 def is_worn(ess: FloatArray, settings: Settings) -> BoolArray:
     """Which rows of theta need a refresh, by the smallest effective sample size of their rounds."""
     return ess < settings.ess_threshold * settings.n_masks
+
+
+def kept_batches(state: TrainingState, task: int) -> list[Batch]:
+    """Batches that the base models of a task go on with; none if all of them start anew.
+
+    A base model that no other is left beside has new ones each time, as a single one has.
+    """
+    rows = [row for row, _ in trained_rows(task, state.shares[task])]
+    if len(rows) == 1 or all(state.due[row] == Due.FRESH for row in rows):
+        return []
+    return [round_.batch for round_ in next(state.rounds[row] for row in rows if state.rounds[row])]
 
 
 WAYS: Mapping[str, RefreshWay] = {"fresh": fresh, "window": window, "coupled": coupled}

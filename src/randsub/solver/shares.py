@@ -3,8 +3,8 @@
 The ensemble is ``f = sum_b share_b E f_bz`` with z ~ p(z | theta_b). The sum over b is written out,
 not sampled, so that the gradient in the shares is exact: ``g_b = <dL/df, f_b>``. A step is one of
 mirror descent on the simplex, ``share_b ~ share_b exp(-rate g_b)``: a base model gains what others
-lose in proportion to what it has. One that would not get half a member of
-``n_estimators`` is dropped; nothing is trained for it any more.
+lose in proportion to what it has. One whose share is below 0.02, or that would not get half a
+member of ``n_estimators``, is dropped; nothing is trained for it any more.
 """
 
 from collections.abc import Iterator
@@ -17,6 +17,8 @@ from randsub.penalties.base import Penalty
 # With five batches, a base model that is worse by 0.1 (of the target's variance, or nats) loses two
 # thirds of its share in twenty epochs.
 RATE = 0.1
+# A base model with less changes little, and takes the time of any other.
+SMALLEST = 0.02
 # Largest exponent of a step: no loss, whatever its unit, drops a base model at once.
 LARGEST_STEP = 1.0
 
@@ -42,9 +44,21 @@ def trained_rows(task: int, shares: FloatArray) -> Iterator[tuple[int, float]]:
             yield task * n_bases + base, share
 
 
+def with_share(theta: FloatArray, shares: FloatArray) -> FloatArray:
+    """Theta (P B, M) with zeros for base models that a task has dropped.
+
+    A penalty that couples tasks must not count features that no model of a task sees any more:
+    they would be cheaper for the other tasks, and could not be removed from all.
+    """
+    if shares.all():
+        return theta
+    return np.where(shares.reshape(-1, 1) > 0.0, theta, 0.0)
+
+
 def mixed_penalty(penalty: Penalty, theta: FloatArray, shares: FloatArray) -> float:
     """Mean penalty of the base models by share, for theta (P B, M) and shares (P, B)."""
-    return float(shares.mean(axis=0) @ penalties(penalty, theta, shares.shape[1]))
+    of_bases = penalties(penalty, with_share(theta, shares), shares.shape[1])
+    return float(shares.mean(axis=0) @ of_bases)
 
 
 def penalties(penalty: Penalty, theta: FloatArray, n_bases: int) -> FloatArray:
@@ -54,7 +68,8 @@ def penalties(penalty: Penalty, theta: FloatArray, n_bases: int) -> FloatArray:
 
 def penalty_gradient(penalty: Penalty, theta: FloatArray, shares: FloatArray) -> FloatArray:
     """Gradient of :func:`mixed_penalty` in theta, (P B, M)."""
-    gradient, n_bases = np.empty_like(theta), shares.shape[1]
+    theta, n_bases = with_share(theta, shares), shares.shape[1]
+    gradient = np.empty_like(theta)
     for base, share in enumerate(shares.mean(axis=0)):
         gradient[base::n_bases] = share * penalty.gradient(theta[base::n_bases])
     return gradient
@@ -69,12 +84,13 @@ def penalty_prox(
     shares: FloatArray,
 ) -> FloatArray:
     """Proximal step of :func:`mixed_penalty`; see :meth:`randsub.penalties.Penalty.prox`."""
-    moved, n_bases = theta.copy(), shares.shape[1]
+    counted, n_bases = with_share(theta, shares), shares.shape[1]
+    moved = theta.copy()
     for base, share in enumerate(shares.mean(axis=0)):
         if share > 0.0:
             of_base = slice(base, None, n_bases)
             moved[of_base] = penalty.prox(
-                theta[of_base], share * step[of_base], fixed[of_base], project
+                counted[of_base], share * step[of_base], fixed[of_base], project
             )
     return moved
 
@@ -92,11 +108,12 @@ def moved_shares(shares: FloatArray, gradient: FloatArray) -> FloatArray:
 
 
 def without_small(shares: FloatArray, n_members: int) -> FloatArray:
-    """Shares (P, B) in which those that are worth less than half a member are 0.
+    """Shares (P, B) in which those below ``SMALLEST``, or worth less than half a member, are 0.
 
-    The largest share of a task is kept in any case.
+    The largest share of a task is kept in any case, and no share of many equal ones is small.
     """
-    small = (shares < 0.5 / n_members) & (shares < shares.max(axis=1, keepdims=True))
+    least = min(max(SMALLEST, 0.5 / n_members), 0.5 / shares.shape[1])
+    small = (shares < least) & (shares < shares.max(axis=1, keepdims=True))
     # Tasks without any are left as they are, to the last bit, whatever happens to others.
     is_new = (small & (shares > 0.0)).any(axis=1, keepdims=True)
     return np.where(is_new, _to_one(np.where(small, 0.0, shares)), shares)

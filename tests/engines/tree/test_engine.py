@@ -16,7 +16,7 @@ from sklearn.tree import (
 
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, TreeEngine
-from randsub.engines.tree.engine import _order
+from randsub.engines.tree.engine import rows_in_order
 from randsub.estimators.fit_data import choose_engine
 from randsub.exceptions import BaseModelError
 
@@ -183,9 +183,9 @@ def test_rows_are_sorted_by_value_then_number():
     values = np.array(
         [[3, -1, 0.0, -0.5, -np.float32(3e38), 1e-40, -1, 3, np.float32(3e38), -1e-40]], np.float32
     )
-    np.testing.assert_array_equal(_order(values), [[4, 1, 6, 3, 9, 2, 5, 0, 7, 8]])
+    np.testing.assert_array_equal(rows_in_order(values), [[4, 1, 6, 3, 9, 2, 5, 0, 7, 8]])
     many = np.random.default_rng(0).normal(size=(20, 300)).astype(np.float32).round(1) + 0.0
-    np.testing.assert_array_equal(_order(many), np.argsort(many, axis=1, kind="stable"))
+    np.testing.assert_array_equal(rows_in_order(many), np.argsort(many, axis=1, kind="stable"))
 
 
 def test_thousands_of_rows():

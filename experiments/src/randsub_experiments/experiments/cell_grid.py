@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from randsub_experiments.cells import Cell
 from randsub_experiments.experiments.base import Options
-from randsub_experiments.prs_settings import SETTINGS, prs_parameters
+from randsub_experiments.prs_settings import SETTINGS, portfolio_parameters, prs_parameters
 
 N_ESTIMATORS: Final = 100
-WITHOUT_BASE: Final = ("rf", "gbdt", "l1")
+WITHOUT_BASE: Final = ("auto", "rf", "gbdt", "hgb", "stack", "l1")
 
 
 def method_cells(
@@ -29,7 +29,7 @@ def method_cells(
     """
     for method in options.methods:
         bases = ("",) if method in WITHOUT_BASE else options.bases
-        settings = options.settings if method == "prs" else ("",)
+        settings = {"prs": options.settings, "auto": ("defaults",)}.get(method, ("",))
         for base in bases:
             for setting in settings:
                 params = {**_parameters(method, setting, options), **more.get(method, {})}
@@ -41,10 +41,16 @@ def method_cells(
 
 
 def _parameters(method: str, setting: str, options: Options) -> dict[str, Any]:
-    if method in ("single", "l1"):
+    if method in ("single", "tuned", "l1"):
         return {}
+    if method == "stack":
+        return portfolio_parameters()
     if method == "prs":
         return prs_parameters(SETTINGS[setting], options.epochs)
+    if method == "auto":
+        return {**prs_parameters(SETTINGS[setting], options.epochs), **portfolio_parameters()}
+    if method == "hgb":
+        return {"max_iter": N_ESTIMATORS}
     if method == "rase":
         return rase_parameters(options)
     return {"n_estimators": N_ESTIMATORS}

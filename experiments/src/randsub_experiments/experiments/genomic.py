@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 import pandas as pd
 
 from randsub_experiments import datasets
-from randsub_experiments.cells import FIRST_SEED, Cell, Row, label
+from randsub_experiments.cells import FIRST_SEED, Cell, Row
 from randsub_experiments.datasets.genomic import SOURCE
 from randsub_experiments.experiments.base import (
     CHOICES,
@@ -18,6 +18,7 @@ from randsub_experiments.experiments.base import (
     Options,
 )
 from randsub_experiments.experiments.cell_grid import method_cells
+from randsub_experiments.experiments.method_tables import beside_best, sides
 from randsub_experiments.experiments.real_data import (
     BenchmarkExperiment,
     choose,
@@ -25,9 +26,9 @@ from randsub_experiments.experiments.real_data import (
     fingerprint,
     origin_of,
 )
-from randsub_experiments.methods import Problem, measure
-from randsub_experiments.paper_tables import METHOD_COLUMNS
-from randsub_experiments.result_table import Column, Table, plain
+from randsub_experiments.methods import measure
+from randsub_experiments.problem import Problem
+from randsub_experiments.result_table import Table
 
 N_FOLDS: Final = 5
 N_REPETITIONS: Final = 2
@@ -36,6 +37,8 @@ SMALLEST_CLASS: Final = 20
 # With all of thousands of features at every split, boosting takes minutes per fold.
 BOOSTING: Final = {"max_features": "sqrt"}
 ORIGIN: Final = origin_of(SOURCE)
+# With a base model, and with several.
+PRS: Final = ("prs", "auto")
 
 
 class Genomic(BenchmarkExperiment):
@@ -47,7 +50,10 @@ class Genomic(BenchmarkExperiment):
     name: ClassVar[str] = "genomic"
     summary: ClassVar[str] = "gene-expression datasets of a data folder, with every method"
     flags: ClassVar[tuple[str, ...]] = (*COMMON_FLAGS, *RASE_FLAGS, "coefficients", "data")
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {**CHOICES, "methods": (*METHODS, "l1")}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **CHOICES,
+        "methods": (*METHODS, "auto", "l1"),
+    }
     full: ClassVar[Options] = Options(
         methods=(*METHODS, "l1"),
         settings=("paper", "defaults"),
@@ -84,7 +90,10 @@ class Genomic(BenchmarkExperiment):
                 options,
                 {"benchmark": "scikit-feature"},
                 data=data,
-                more={"prs": {"penalties": list(options.coefficients)}, "gbdt": BOOSTING},
+                more={
+                    **{name: {"penalties": list(options.coefficients)} for name in PRS},
+                    "gbdt": BOOSTING,
+                },
             )
         ]
 
@@ -111,33 +120,12 @@ def best_table(results: pd.DataFrame) -> Table:
 
     The difference is over folds that both have, with its standard error.
     """
-    who = results[list(METHOD_COLUMNS)].apply(lambda row: label(*row), axis=1)
-    named = results.assign(who=who)
-    prs = set(named.loc[named["method"] == "prs", "who"])
-    rows = []
-    for problem, part in named.groupby("problem", sort=False):
-        scores = part.pivot(index="replicate", columns="who", values="score").dropna()
-        means = scores.mean()
-        ours, others = means[means.index.isin(prs)], means[~means.index.isin(prs)]
-        if scores.empty or ours.empty or others.empty:
-            continue
-        one, other = str(ours.idxmax()), str(others.idxmax())
-        gaps = scores[one] - scores[other]
-        rows.append(
-            (problem, one, ours.max(), other, others.max(), gaps.mean(), gaps.sem(), len(gaps))
-        )
-    names = ["problem", "prs", "prs_mean", "other", "other_mean", "difference", "error", "n"]
-    columns: dict[str, Column] = {
-        "dataset": lambda row: row.problem,
-        "PRS": lambda row: f"{row.prs}: {plain(row.prs_mean, 3)}",
-        "best of the others": lambda row: f"{row.other}: {plain(row.other_mean, 3)}",
-        "difference": lambda row: f"{plain(row.difference, 3, '+')} ± {plain(row.error, 3)}",
-        "n": lambda row: str(row.n),
-    }
+    others = [method for method in results["method"].unique() if method not in PRS]
+    frame = beside_best(results, PRS, others, ["problem"])
+    columns = {"dataset": lambda row: row.problem, **sides("PRS", "best of the others")}
     note = (
         "Mean accuracies over the n folds that all methods have finished, of the base model or "
         "method with the highest one; the difference ± its standard error, folds taken as "
         "independent."
     )
-    frame = pd.DataFrame(rows, columns=names)
     return Table("best", "PRS and the best of the other methods", frame, columns, note)

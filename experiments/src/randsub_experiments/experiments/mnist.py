@@ -18,7 +18,7 @@ from randsub_experiments.experiments.base import CHOICES, Experiment, Options
 from randsub_experiments.experiments.cell_grid import N_ESTIMATORS, WITHOUT_BASE
 from randsub_experiments.experiments.real_data import data_folder, fingerprint, origin_of
 from randsub_experiments.figures.alpha_maps import alpha_maps, chosen_maps
-from randsub_experiments.methods import Problem, measure_fitted
+from randsub_experiments.methods import measure_fitted
 from randsub_experiments.paper_tables import (
     MEASURE,
     METHOD,
@@ -30,6 +30,7 @@ from randsub_experiments.paper_tables import (
     several,
     wide_table,
 )
+from randsub_experiments.problem import Problem
 from randsub_experiments.prs_settings import SETTINGS, prs_parameters
 from randsub_experiments.result_table import Column, Table, plain
 from randsub_experiments.summaries import beside_paper, summarise

@@ -22,7 +22,7 @@ class BenchmarkExperiment(Experiment):
         """Normalised scores beside the paper's, then each dataset."""
         # Two benchmarks may have datasets of one name.
         by = ["benchmark"]
-        ensembles = results[results["method"].isin(["rs", "rase", "prs"])]
+        ensembles = results[results["method"].isin(["rs", "rase", "prs", "auto"])]
         every = [
             *normalised_tables(results, self.name),
             plain_table("scores", "Scores (R2 or accuracy)", results, ["score"], by),

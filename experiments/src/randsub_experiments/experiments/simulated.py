@@ -1,5 +1,6 @@
 """Four problems with known relevant features: every method, beside the paper's tables."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -8,7 +9,7 @@ from matplotlib.figure import Figure
 
 from randsub_experiments import published
 from randsub_experiments.cells import BASE_LABELS, Cell
-from randsub_experiments.experiments.base import COMMON_FLAGS, RASE_FLAGS, Options
+from randsub_experiments.experiments.base import COMMON_FLAGS, METHODS, RASE_FLAGS, Options
 from randsub_experiments.experiments.cell_grid import method_cells
 from randsub_experiments.experiments.simulated_data import (
     N_IRRELEVANT,
@@ -31,6 +32,10 @@ class Simulated(SimulatedExperiment):
     name: ClassVar[str] = "simulated"
     summary: ClassVar[str] = "the four simulated problems, with every method"
     flags: ClassVar[tuple[str, ...]] = (*COMMON_FLAGS, "irrelevant", "test_samples", *RASE_FLAGS)
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **SimulatedExperiment.choices,
+        "methods": (*METHODS, "auto"),
+    }
     full: ClassVar[Options] = Options(
         problems=PROBLEMS,
         methods=("single", "rs", "prs", "rf", "gbdt"),
@@ -70,9 +75,9 @@ class Simulated(SimulatedExperiment):
         return tables
 
     def _beside_paper(self, results: pd.DataFrame) -> list[Table]:
-        ranked = results[results["method"].isin(["rase", "prs", "rf", "gbdt"])]
-        chosen = results[results["method"].isin(["rs", "rase", "prs"])]
-        against = results[results["method"].isin(["rase", "prs"])]
+        ranked = results[results["method"].isin(["rase", "prs", "auto", "rf", "gbdt"])]
+        chosen = results[results["method"].isin(["rs", "rase", "prs", "auto"])]
+        against = results[results["method"].isin(["rase", "prs", "auto"])]
         said = published.remarks(self.name)
         remark = f"The paper says: PRS has {said['paper']}, RaSE {said['rase']}."
         tables = [

@@ -9,7 +9,8 @@ import numpy as np
 from randsub import datasets
 from randsub_experiments.cells import Cell, Row
 from randsub_experiments.experiments.base import CHOICES, Experiment, Options
-from randsub_experiments.methods import Problem, Task, measure
+from randsub_experiments.methods import measure
+from randsub_experiments.problem import Problem, Task
 
 PROBLEMS: Final = ("checkerboard", "friedman", "hypercube", "linear")
 N_TRAIN: Final = 300

@@ -1,25 +1,47 @@
 """Tabular datasets, 1,000 samples each for training, validation and test: normalised scores."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import pandas as pd
+
 from randsub_experiments import datasets
 from randsub_experiments.cells import Cell, Row
 from randsub_experiments.datasets.tabular import SOURCE
-from randsub_experiments.experiments.base import COMMON_FLAGS, METHODS, RASE_FLAGS, Options
+from randsub_experiments.experiments.base import (
+    CHOICES,
+    COMMON_FLAGS,
+    METHODS,
+    RASE_FLAGS,
+    Options,
+)
 from randsub_experiments.experiments.cell_grid import method_cells
+from randsub_experiments.experiments.method_tables import (
+    PROBABILITIES,
+    scores_by_dataset,
+    seconds_by_method,
+    summary_tables,
+    wins_table,
+    with_probabilities,
+)
 from randsub_experiments.experiments.real_data import (
     BenchmarkExperiment,
     choose,
     data_folder,
     fingerprint,
 )
-from randsub_experiments.methods import Problem, measure
+from randsub_experiments.methods import measure
+from randsub_experiments.paper_tables import plain_table
+from randsub_experiments.problem import Problem
+from randsub_experiments.result_table import Table
 
 BENCHMARK: Final = "tabular "
 # How the fingerprint of downloaded data begins.
 FETCHED: Final = "openml "
+# Those of the paper, and peers that it does not have.
+EVERY_METHOD: Final = (*METHODS, "auto", "hgb", "stack", "tuned")
 ORIGIN: Final = f"{SOURCE.origin} --fetch does the former."
 
 
@@ -29,11 +51,12 @@ class Tabular(BenchmarkExperiment):
     name: ClassVar[str] = "tabular"
     summary: ClassVar[str] = "tabular datasets of a data folder, with every method"
     flags: ClassVar[tuple[str, ...]] = (*COMMON_FLAGS, *RASE_FLAGS, "data", "fetch")
-    full: ClassVar[Options] = Options(methods=METHODS, settings=("paper", "defaults"))
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {**CHOICES, "methods": EVERY_METHOD}
+    full: ClassVar[Options] = Options(methods=EVERY_METHOD, settings=("paper", "defaults"))
     quick: ClassVar[Options] = replace(
         full,
         bases=("tree", "knn"),
-        methods=("single", "rs", "prs", "rf", "gbdt"),
+        methods=("single", "rs", "prs", "auto", "rf", "gbdt", "hgb"),
         settings=("defaults",),
         replicates=1,
         epochs=300,
@@ -72,6 +95,20 @@ class Tabular(BenchmarkExperiment):
             getattr(drawn, f"{kind}_{part}") for part in ("train", "val", "test") for kind in "Xy"
         ]
         return measure(cell, Problem(task, *parts))
+
+    def tables(self, results: pd.DataFrame) -> list[Table]:
+        """Methods side by side, then those of all benchmarks, then probabilities and times."""
+        title = "Probabilities of test samples"
+        known = with_probabilities(results)
+        every = [
+            *summary_tables(results),
+            wins_table(results),
+            scores_by_dataset(results),
+            *super().tables(results),
+            plain_table("probabilities", title, known, PROBABILITIES, ["benchmark"]),
+            seconds_by_method(results),
+        ]
+        return [table for table in every if len(table.frame)]
 
 
 def _dataset(name: str, task: str, data: Path | None, *, fetch: bool) -> Any:

@@ -5,14 +5,18 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-# Colours that people with colour-blindness can tell apart (Okabe and Ito).
+# Colours that people with colour-blindness can tell apart (Okabe and Ito); relatives are darker.
 COLORS: Final = {
     "single": "#999999",
+    "tuned": "#555555",
     "rs": "#56B4E9",
     "rase": "#CC79A7",
     "prs": "#D55E00",
+    "auto": "#7F2A00",
     "rf": "#009E73",
     "gbdt": "#0072B2",
+    "hgb": "#003B5C",
+    "stack": "#F0E442",
     "l1": "#E69F00",
 }
 BASE_COLORS: Final = {"tree": "#009E73", "knn": "#D55E00", "svm": "#0072B2"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from randsub.cli.base_models import make_base_model
+from randsub.cli.base_models import make_base_models
 from randsub.cli.console import Console
 from randsub.cli.model_parameters import set_parameters
 from randsub.cli.output_files import check_file, whole_file
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"{args.output}: links are written to .csv, .tsv or .graphml files.")
     check_file(args.output)
     console = Console(args)
-    base = make_base_model(args.base, args.base_param, "regression")
+    base = make_base_models(args.base, args.base_param, "regression", takes_auto=False)
     expression = _read_expression(args, args.data)
     validation = None if args.validation is None else _read_expression(args, args.validation)
     regulators, targets = _gene_names(args.regulators), _gene_names(args.targets)
@@ -50,15 +50,19 @@ def run(args: argparse.Namespace) -> None:
             model.to_csv(draft, args.top, sep="\t" if suffix == ".tsv" else ",")
     links = model.links(args.top)
     best = links.iloc[0]
+    means = dict(model.shares_.mean()) if hasattr(model, "shares_") else {}
+    shares = ", ".join(f"{name} {share:.2f}" for name, share in means.items())
     console.done(
         f"{args.output}: {len(links)} links, lam {model.lam_:g}; the first is {best['regulator']} "
-        f"-> {best['target']} ({best['weight']:.3f}).",
+        f"-> {best['target']} ({best['weight']:.3f})."
+        f"{shares and f' Mean shares of the base models: {shares}.'}",
         {
             "output": str(args.output),
             "genes": n_genes,
             "samples": n_samples,
             "links": len(links),
             "lam": model.lam_,
+            "shares": means,
             "models_trained": model.n_models_trained_,
             "best": links.head(5).to_dict("records"),
         },

@@ -57,7 +57,7 @@ class TreeEngine(CompiledEngine):
 
     @classmethod
     def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
-        return sample_weight is None and _fits_single(X)
+        return sample_weight is None and fits_single(X)
 
     def _predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
         learner = self.learner
@@ -80,8 +80,8 @@ class TreeEngine(CompiledEngine):
         if learner.n_outputs == 2 and criterion == GINI:
             # Gini is half the variance of a target that is -1 or 1.
             values = 2.0 * values - 1.0
-        rows = (single.ravel(), _order(single).ravel(), values - center)
-        query, strange = _finite_single(batch.query)
+        rows = (single.ravel(), rows_in_order(single).ravel(), values - center)
+        query, strange = finite_single(batch.query)
         limits = _limits(tree, len(values), learner.n_outputs)
         out = batch.answers(learner, 0.0)
         seeds = batch.seeds.astype(np.uint64)
@@ -97,7 +97,7 @@ class TreeEngine(CompiledEngine):
         return out
 
 
-def _finite_single(query: FloatArray) -> tuple[Any, BoolArray]:
+def finite_single(query: FloatArray) -> tuple[Any, BoolArray]:
     """Query rows (M, n) in single precision, and columns with values that are not finite there."""
     with np.errstate(over="ignore"):
         single = query.astype(np.float32)
@@ -106,7 +106,7 @@ def _finite_single(query: FloatArray) -> tuple[Any, BoolArray]:
     return single, np.any(~finite, axis=1)
 
 
-def _order(single: Any) -> Any:
+def rows_in_order(single: Any) -> Any:
     """Rows of each column (M, n) by value, equal ones as they come.
 
     Values and row numbers are sorted as one number each, which takes less time than argsort.
@@ -121,7 +121,6 @@ def _order(single: Any) -> Any:
 
 def _limits(tree: Any, n_rows: int, n_outputs: int) -> Limits:
     """The limits of an estimator in counts, and in the units in which its splits are compared."""
-    min_leaf = _as_count(tree.min_samples_leaf, n_rows, 1)
     # A gain of one unit is this much less impurity, the rows of a node weighed among all.
     decrease = 1.0 / n_rows
     if CRITERIA[tree.criterion] == ENTROPY:
@@ -129,12 +128,18 @@ def _limits(tree: Any, n_rows: int, n_outputs: int) -> Limits:
     elif CRITERIA[tree.criterion] == GINI and n_outputs == 2:
         decrease /= 2.0
     least = tree.min_impurity_decrease
+    # No split makes things worse, but for rounding, for which scikit-learn allows as much.
+    return size_limits(tree, n_rows, (least - EPSILON) / decrease if least > 0.0 else -math.inf)
+
+
+def size_limits(estimator: Any, n_rows: int, min_gain: float = -math.inf) -> Limits:
+    """The limits of depth and sizes in counts, beside one of the gain."""
+    min_leaf = _as_count(estimator.min_samples_leaf, n_rows, 1)
     return Limits(
-        max_depth=UNLIMITED if tree.max_depth is None else int(tree.max_depth),
-        min_split=max(_as_count(tree.min_samples_split, n_rows, 2), 2 * min_leaf),
+        max_depth=UNLIMITED if estimator.max_depth is None else int(estimator.max_depth),
+        min_split=max(_as_count(estimator.min_samples_split, n_rows, 2), 2 * min_leaf),
         min_leaf=min_leaf,
-        # No split makes things worse, but for rounding, for which scikit-learn allows as much.
-        min_gain=(least - EPSILON) / decrease if least > 0.0 else -math.inf,
+        min_gain=min_gain,
     )
 
 
@@ -144,7 +149,7 @@ def _as_count(limit: Any, n_rows: int, least: int) -> int:
     return max(least, math.ceil(limit * n_rows))
 
 
-def _fits_single(X: Table) -> bool:
+def fits_single(X: Table) -> bool:
     """Whether all values are numbers that a float32 can hold; scikit-learn takes no others."""
     smallest, largest = value_range(X)
     limit = float(np.finfo(np.float32).max)

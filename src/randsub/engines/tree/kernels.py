@@ -157,7 +157,7 @@ def _scan_counts(  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
-def _take_best(best, width, state):  # type: ignore[no-untyped-def]
+def take_best(best, width, state):  # type: ignore[no-untyped-def]
     """The column of the best split, at random among equals, and the generator's next state."""
     highest = -np.inf
     for a in range(width):
@@ -229,9 +229,9 @@ def _partition(entries, targets, at, to, n_left, size, columns, line, below, wid
 
 
 @compiled()
-def _walk(nodes, query, leaf_of):  # type: ignore[no-untyped-def]
+def walk(nodes, query, leaf_of):  # type: ignore[no-untyped-def]
     """The leaf of each query, eight at a time: one waits for memory while others move on."""
-    column_of, threshold, child, _, _ = nodes
+    column_of, threshold, child = nodes.column_of, nodes.threshold, nodes.child
     n_queries = len(leaf_of)
     leaf_of[:] = 0
     for first in range(0, n_queries, WIDTH):
@@ -278,12 +278,12 @@ def _worth(sums, node, size, criterion, table):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _cut(below, above):  # type: ignore[no-untyped-def]
+def cut(below, above):  # type: ignore[no-untyped-def]
     """The threshold between two values, as scikit-learn rounds it."""
-    cut = np.float64(below) / 2.0 + np.float64(above) / 2.0
-    if cut == above or not np.isfinite(cut):
+    middle = np.float64(below) / 2.0 + np.float64(above) / 2.0
+    if middle == above or not np.isfinite(middle):
         return np.float64(below)
-    return cut
+    return middle
 
 
 @compiled(forceinline=True)
@@ -339,14 +339,14 @@ def _grow(lists, nodes, columns, mine, n, criterion, limits, table, state, work)
         _scan(
             entries, targets, at, m, size, sums, node, criterion, min_leaf, table, best, place, left
         )
-        split, state = _take_best(best, m, state)
+        split, state = take_best(best, m, state)
         if split < 0 or best[split] - _worth(sums, node, size, criterion, table) < min_gain:
             continue
         n_left = place[split]
         first = at + split // WIDTH * block + split % WIDTH
         middle = first + n_left * WIDTH
         below = _value(entries[middle - WIDTH])
-        threshold[node] = _cut(below, _value(entries[middle]))
+        threshold[node] = cut(below, _value(entries[middle]))
         column_of[node], child[node] = mine[split], n_nodes
         n_before = n_todo
         for right in range(1, -1, -1):
@@ -415,5 +415,5 @@ def grow_and_predict(  # type: ignore[no-untyped-def]
         # A nonzero state for the generator, whatever the seed.
         state = (seeds[t] + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
         _grow(lists, nodes, columns, mine, n, criterion, limits, table, state, work)
-        _walk(nodes, query, leaf_of)
+        walk(nodes, query, leaf_of)
         _write(nodes, leaf_of, out[t])
