@@ -155,12 +155,14 @@ def test_columns_that_spell_numbers_may_have_gaps(values):
     assert np.isfinite(model.predict(table)).all()
 
 
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 def test_sparse_data_and_weights():
     sparse = csr_array(np.where(np.abs(XC) > 0.8, XC, 0.0))
     model = classifier().fit(sparse, YC)
     assert model.predict(sparse).shape == YC.shape
     weighted = regressor().fit(X, Y, sample_weight=np.arange(80.0))
-    assert "boosting" not in weighted.shares_
+    assert "boosting" in weighted.shares_
+    assert "boosting" not in model.shares_
 
 
 def test_weights_with_metadata_routing():
