@@ -66,6 +66,8 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(ours, theirs)
 
 
+# Linear models in single precision are for scikit-learn.
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.estimator}")
 def test_a_file_gives_the_same_result_as_an_array(model, dtype, tmp_path):
