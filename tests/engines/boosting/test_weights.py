@@ -68,13 +68,14 @@ def test_a_class_without_weight_is_for_scikit_learn():
 
 @pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 def test_full_trees_are_as_good_as_those_of_scikit_learn(kind):
+    """Of splits that part the same rows, scikit-learn's rounding takes one, here one is drawn."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 6))
     y = X[:, 0] * X[:, 1] + X[:, 2] + 0.3 * rng.normal(size=300)
     if kind is GradientBoostingClassifier:
         y = (y > 0).astype(int)
-    weight, masks = rng.uniform(0.2, 3.0, 200), np.ones((60, 6), bool)
+    weight, masks = rng.uniform(0.2, 3.0, 200), rng.random((60, 6)) < 0.6
     ours, theirs = answers(kind(n_estimators=20), X[:200], y[:200], masks, X[200:], weight)
     errors = [((found[:, :, -1] - y[200:]) ** 2).mean(axis=1) for found in (ours, theirs)]
-    spread = np.sqrt((errors[0].var() + errors[1].var()) / 60)
-    assert abs(errors[0].mean() - errors[1].mean()) < 4.0 * spread + 1e-12
+    gaps = errors[0] - errors[1]
+    assert abs(gaps.mean()) < 3.0 * gaps.std() / np.sqrt(60) + 1e-12

@@ -94,9 +94,9 @@ class TreeEngine(CompiledEngine):
         if weights is None and learner.estimator.min_weight_fraction_leaf > 0.0:
             weights = np.ones(len(batch.targets))
         out = batch.answers(learner, 0.0)
-        weighed = np.full(len(masks), weights is not None)
+        weighed: BoolArray = np.full(len(masks), weights is not None)
         if weights is None and is_missing.any():
-            weights, weighed = np.ones(len(batch.targets)), masks[:, is_missing].any(axis=1)
+            weights, weighed = np.ones(len(batch.targets)), np.any(masks[:, is_missing], axis=1)
         for is_weighed in np.unique(weighed):
             which = weighed == is_weighed
             part, answers = batch, out
@@ -118,7 +118,7 @@ class TreeEngine(CompiledEngine):
         """Rows for the kernel, the origin of their targets, and columns with missing values."""
         learner = self.learner
         single = batch.columns.astype(np.float32)
-        is_missing = np.isnan(single).any(axis=1)
+        is_missing: BoolArray = np.any(np.isnan(single), axis=1)
         columns = in_two_lines(single) if is_missing.any() else single
         values = np.asarray(batch.targets, dtype=np.float64)
         # Sums of squares about the mean keep their digits.
@@ -151,7 +151,7 @@ def _coded_query(query: FloatArray) -> tuple[Any, BoolArray]:
     """Query rows (M, n), or (2 M, n) if values are missing, and columns with infinite values."""
     with np.errstate(over="ignore"):
         single = query.astype(np.float32)
-    strange = np.isinf(single).any(axis=1)
+    strange: BoolArray = np.any(np.isinf(single), axis=1)
     single[strange] = 0.0
     return in_two_lines(single) if np.isnan(single).any() else single, strange
 
