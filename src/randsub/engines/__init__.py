@@ -14,7 +14,7 @@ A compiled engine is a folder: ``engine.py`` says which estimators it reproduces
 data, ``kernels.py`` is the part compiled by Numba.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from randsub.engines.base import Engine, Learner
 from randsub.engines.boosting import BoostingEngine
@@ -34,19 +34,6 @@ ENGINES: Mapping[str, type[Engine]] = {
     "generic": GenericEngine,
 }
 
-
-def engine_name(engine: type[Engine]) -> str:
-    """The string by which users choose an engine; the name of its class, if there is none."""
-    names = [name for name, known in ENGINES.items() if known is engine]
-    return names[0] if names else engine.__name__
-
-
-def engine_names(engines: Sequence[Engine], bases: Sequence[str]) -> str | dict[str, str]:
-    """The engine of a single base model, whose name is empty, or those of several by name."""
-    found = [engine_name(type(engine)) for engine in engines]
-    return dict(zip(bases, found, strict=True)) if bases[0] else found[0]
-
-
 __all__ = [
     "ENGINES",
     "BoostingEngine",
@@ -57,6 +44,4 @@ __all__ = [
     "LinearAndBayesEngine",
     "SVMEngine",
     "TreeEngine",
-    "engine_name",
-    "engine_names",
 ]

@@ -27,7 +27,7 @@ from randsub._sklearn import fit_context
 from randsub._tables import n_rows, portions, take_part, union
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import Logbook
-from randsub.engines import Engine, Learner, engine_names
+from randsub.engines import Engine, Learner
 from randsub.estimators.constraints import COMMON
 from randsub.estimators.fit_data import FitData, Given, Samples, prepare, seed_words
 from randsub.estimators.reportable import Reportable
@@ -243,7 +243,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
                 logbook.resume(resume_from, flexible=("max_iter",))
             prepared = prepare(self, given, logbook.seed)
             self.standardizer_, self._engines = prepared.standardizer, prepared.dispatcher.engines
-            self.engine_ = engine_names(self._engines, given.names)
+            self.engine_ = prepared.engine_names
             with prepared.dispatcher:
                 self._learn(prepared, logbook)
             self._leave_file()

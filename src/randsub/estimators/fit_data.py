@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from randsub._tables import by_column, n_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
-from randsub.engines import ENGINES, Engine, Learner, engine_name
+from randsub.engines import ENGINES, Engine, Learner
 from randsub.engines.target_units import needs_units, unit_of
 from randsub.estimators.categories import CategoryEncoder
 from randsub.estimators.standardize import Standardizer
@@ -121,6 +121,8 @@ class FitData:
         Trains models on the scaled data.
     feature_names : sequence of str
         For messages; may be empty.
+    engine_names : str or dict of str to str
+        The engine of the base model, or those of the base models by name.
     """
 
     samples: Samples
@@ -136,6 +138,7 @@ class FitData:
     standardizer: Standardizer | None
     dispatcher: Dispatcher
     feature_names: Sequence[str]
+    engine_names: str | dict[str, str] = ""
 
     @property
     def train_rows(self) -> IntArray:
@@ -206,6 +209,7 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
             time_limit=model.task_timeout,
         ),
         feature_names=list(getattr(model, "feature_names_in_", ())),
+        engine_names=engine_names(engines, given.names),
     )
 
 
@@ -272,6 +276,18 @@ def choose_engine(
             "engine='auto'."
         )
     return chosen
+
+
+def engine_name(engine: type[Engine]) -> str:
+    """The string by which users choose an engine; the name of its class, if there is none."""
+    names = [name for name, known in ENGINES.items() if known is engine]
+    return names[0] if names else engine.__name__
+
+
+def engine_names(engines: Sequence[Engine], bases: Sequence[str]) -> str | dict[str, str]:
+    """The engine of a single base model, whose name is empty, or those of several by name."""
+    found = [engine_name(type(engine)) for engine in engines]
+    return dict(zip(bases, found, strict=True)) if bases[0] else found[0]
 
 
 def sample_limit(max_samples: Any, n_train: int) -> int | None:

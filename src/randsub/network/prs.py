@@ -15,10 +15,10 @@ from randsub._sklearn import HasMethods, Interval, StrOptions, fit_context
 from randsub._typing import Table
 from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
-from randsub.engines import Engine, engine_names
+from randsub.engines import Engine
 from randsub.estimators.base import BaseModelHolder
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.fit_data import seed_words
+from randsub.estimators.fit_data import engine_names, seed_words
 from randsub.estimators.named_bases import NamedBases, is_mix
 from randsub.network.assembly import assemble
 from randsub.network.expression_data import kept
