@@ -13,12 +13,19 @@ from sklearn.base import clone
 
 
 def plain_models(
-    estimator: Any, X: Any, y: Any, masks: Any, X_query: Any, voting: str = "hard"
+    estimator: Any,
+    X: Any,
+    y: Any,
+    masks: Any,
+    X_query: Any,
+    voting: str = "hard",
+    weight: Any = None,
 ) -> Any:
     """Predictions (T, n_query, C) of a scikit-learn loop; C is 1 in regression."""
     predictions = []
+    params = {} if weight is None else {"sample_weight": weight}
     for mask in masks:
-        model = clone(estimator).fit(X[:, mask], y)
+        model = clone(estimator).fit(X[:, mask], y, **params)
         part = X_query[:, mask]
         if not hasattr(model, "classes_"):
             predictions.append(model.predict(part)[:, None])

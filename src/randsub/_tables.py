@@ -65,8 +65,8 @@ class ScaledArray:
         cells = _cells(self.values, rows, columns).astype(self.dtype, order="C", copy=False)
         return scale_cells(cells, self.scaler, columns)
 
-    def value_range(self) -> tuple[float, float]:
-        """The smallest and the largest scaled value; NaN if a value is missing.
+    def value_range(self, skip_missing: bool = False) -> tuple[float, float]:
+        """The smallest and the largest scaled value; NaN if a value is missing, and not skipped.
 
         Scaling keeps the order of the values of a column, rounding included. Of integers in a large
         file of columns, bounds are returned, without reading it.
@@ -77,17 +77,19 @@ class ScaledArray:
             return -largest, largest
         columns = np.arange(self.shape[1])
         extremes = np.empty((2, len(columns)), self.values.dtype)
+        least, most = _reductions(skip_missing)
         if is_column_file(self.values):
             for part in row_portions(*self.shape[::-1]):
-                extremes[:, part] = _extremes(self.values[:, part])
+                cells = self.values[:, part]
+                extremes[:, part] = least.reduce(cells, axis=0), most.reduce(cells, axis=0)
         else:
             extremes[:] = self.values[0]
             for rows in row_portions(*self.shape):
-                lowest, highest = _extremes(self.values[rows])
-                np.minimum(extremes[0], lowest, out=extremes[0])
-                np.maximum(extremes[1], highest, out=extremes[1])
+                cells = self.values[rows]
+                least(extremes[0], least.reduce(cells, axis=0), out=extremes[0])
+                most(extremes[1], most.reduce(cells, axis=0), out=extremes[1])
         scaled = scale_cells(extremes.astype(self.dtype), self.scaler, columns)
-        return float(scaled.min()), float(scaled.max())
+        return float(least.reduce(scaled, axis=None)), float(most.reduce(scaled, axis=None))
 
 
 def scale_cells(cells: FloatArray, scaler: Scaler, columns: IntArray) -> FloatArray:
@@ -98,8 +100,9 @@ def scale_cells(cells: FloatArray, scaler: Scaler, columns: IntArray) -> FloatAr
     return cells
 
 
-def _extremes(part: Any) -> tuple[Any, Any]:
-    return part.min(axis=0), part.max(axis=0)
+def _reductions(skip_missing: bool) -> tuple[np.ufunc, np.ufunc]:
+    """The smaller and the larger of two numbers; of a number and a missing value, either."""
+    return (np.fmin, np.fmax) if skip_missing else (np.minimum, np.maximum)
 
 
 def _is_bounded(X: Table) -> bool:
@@ -163,17 +166,21 @@ def portions(n: int, n_columns: int) -> Iterator[slice]:
     return row_portions(n, width) if is_large(n, width) else iter([slice(0, n)])
 
 
-def value_range(X: Table) -> tuple[float, float]:
-    """Smallest and largest of all values and 0; NaN if a value is missing.
+def value_range(X: Table, skip_missing: bool = False) -> tuple[float, float]:
+    """Smallest and largest of all values and 0; NaN if a value is missing, and not skipped.
 
     Bounds, for integers in a large file of columns.
     """
     if isinstance(X, ScaledArray):
-        return X.value_range()
+        return X.value_range(skip_missing)
     if _is_bounded(X):
         return _bounds(X)
     values = X if frame_kind(X) is None else to_array(X, np.arange(X.shape[1]))
-    return float(values.min(initial=0)), float(values.max(initial=0))
+    least, most = _reductions(skip_missing)
+    return (
+        float(least.reduce(values, axis=None, initial=0)),
+        float(most.reduce(values, axis=None, initial=0)),
+    )
 
 
 def frame_kind(X: Table) -> Literal["pandas", "polars"] | None:

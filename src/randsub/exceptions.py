@@ -21,6 +21,20 @@ class NoFeatureLeftWarning(RandsubWarning):
     """Every selection probability reached 0 without a penalty that asks for it."""
 
 
+class SlowEngineWarning(RandsubWarning):
+    """scikit-learn trains base models that a compiled engine could train with other settings."""
+
+    @staticmethod
+    def text(estimator: Any, engine: str, reason: str) -> str:
+        """The message; ``reason`` is a clause of which the engine is the subject."""
+        base = " ".join(repr(estimator).split())
+        return (
+            f"{base} is trained by scikit-learn, one model after the other. The compiled engine "
+            f"{engine!r} is many times faster, but it {reason}. To turn this warning off, set "
+            "engine='generic'."
+        )
+
+
 class CheckpointWarning(RandsubWarning):
     """A checkpoint could not be written, or was written with other library versions."""
 

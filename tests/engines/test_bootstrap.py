@@ -14,6 +14,7 @@ from randsub import PRSRegressor
 from randsub.datasets import make_friedman
 from randsub.engines import GenericEngine, KNNEngine, Learner, TreeEngine
 from randsub.engines.bootstrap import bootstrap_rows
+from randsub.exceptions import SlowEngineWarning
 
 RNG = np.random.default_rng(0)
 X, QUERY = RNG.normal(size=(120, 5)), RNG.normal(size=(30, 5))
@@ -107,4 +108,5 @@ def test_auto_is_for_trees_alone_and_not_for_wide_data():
         model.fit(wide[:, :n_features], wide[:, 0])
         assert model._engines[0].learner.bootstrap is drawn
     kneighbors = PRSRegressor(KNeighborsRegressor(), **{**options, "bootstrap": True})
-    assert type(kneighbors.fit(*data)._engines[0]) is GenericEngine
+    with pytest.warns(SlowEngineWarning, match="does not draw bootstrap samples"):
+        assert kneighbors.fit(*data).engine_ == "generic"

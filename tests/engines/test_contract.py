@@ -32,6 +32,7 @@ from randsub.engines import (
     SVMEngine,
     TreeEngine,
 )
+from randsub.engines.bootstrap import bootstrap_rows
 
 N_TRAIN, N_QUERY, N_FEATURES = 60, 17, 6
 
@@ -39,8 +40,8 @@ N_TRAIN, N_QUERY, N_FEATURES = 60, 17, 6
 class Case(NamedTuple):
     """An engine with a base model for it.
 
-    ``rtol`` is how far it may be from scikit-learn; ``takes_weight`` says whether the base model
-    has sample weights.
+    ``rtol`` is how far it may be from scikit-learn; ``takes_weight`` and ``takes_missing`` say
+    whether the base model has sample weights, and whether values may be missing.
     """
 
     engine: type[Engine]
@@ -48,6 +49,7 @@ class Case(NamedTuple):
     votings: tuple[str, ...] = ()
     takes_weight: bool = True
     rtol: float = 1e-12
+    takes_missing: bool = False
 
 
 CASES = [
@@ -63,7 +65,7 @@ CASES = [
         takes_weight=False,
     ),
     # Limits that leave no tied splits; class counts always do, see test_tree.py.
-    Case(TreeEngine, DecisionTreeRegressor(max_depth=2, min_samples_leaf=9), takes_weight=False),
+    Case(TreeEngine, DecisionTreeRegressor(max_depth=2, min_samples_leaf=9), takes_missing=True),
     Case(LinearAndBayesEngine, Ridge(), rtol=1e-11),
     Case(LinearAndBayesEngine, Ridge(0.01, fit_intercept=False, solver="svd"), rtol=1e-11),
     Case(LinearAndBayesEngine, LinearRegression(), rtol=1e-11),
@@ -79,7 +81,6 @@ CASES = [
     Case(
         BoostingEngine,
         GradientBoostingRegressor(n_estimators=20, max_depth=2, min_samples_leaf=9),
-        takes_weight=False,
         rtol=1e-10,
     ),
     # Votes alone: the first split between four classes is tied; see tests/engines/boosting.
@@ -87,7 +88,6 @@ CASES = [
         BoostingEngine,
         GradientBoostingClassifier(n_estimators=12, max_depth=1, min_samples_leaf=4),
         ("hard",),
-        takes_weight=False,
         rtol=1e-10,
     ),
     # Two solutions, each within the solver's tolerance (see test_kernel.py).
@@ -96,10 +96,10 @@ CASES = [
     Case(SVMEngine, SVC(tol=1e-5), ("hard",)),
     Case(SVMEngine, SVC(kernel="linear", C=0.5, tol=1e-5), ("hard",)),
     Case(GenericEngine, Ridge()),
-    Case(GenericEngine, DecisionTreeRegressor(max_depth=4)),
+    Case(GenericEngine, DecisionTreeRegressor(max_depth=4), takes_missing=True),
     Case(GenericEngine, KNeighborsClassifier(5), ("soft", "hard"), takes_weight=False),
     Case(GenericEngine, GaussianNB(), ("soft", "hard")),
-    Case(GenericEngine, DecisionTreeClassifier(max_depth=4), ("soft", "hard")),
+    Case(GenericEngine, DecisionTreeClassifier(max_depth=4), ("soft", "hard"), takes_missing=True),
     Case(GenericEngine, SVC(), ("hard",)),
     Case(
         GenericEngine,
@@ -213,8 +213,10 @@ def plain_loop(task: Task, weight: np.ndarray | None = None) -> np.ndarray:
         model = clone(task.case.estimator)
         if "random_state" in model.get_params():
             model.set_params(random_state=first_draw(seed))
-        params = {} if weight is None else {"sample_weight": weight}
-        model.fit(task.X[:, np.flatnonzero(mask)], task.y, **params)
+        drawn = task.learner.bootstrap
+        rows = bootstrap_rows(seed, len(task.y)) if drawn else np.arange(len(task.y))
+        params = {} if weight is None else {"sample_weight": weight[rows]}
+        model.fit(task.X[np.ix_(rows, mask)], task.y[rows], **params)
         predictions.append(answer(task.learner, model, task.X_query[:, np.flatnonzero(mask)]))
     return np.array(predictions)
 
@@ -371,6 +373,7 @@ def test_a_class_that_is_not_there_has_no_probability(case, voting) -> None:
 )
 def test_weights_reach_the_base_model_when_asked(case, kind, voting) -> None:
     weight = np.random.default_rng(2).uniform(0.0, 3.0, N_TRAIN) ** 4
+    weight[::11] = 0.0
     asked = holding(make_task(case, kind, voting, passes_weight=True))
     found = asked.predict(sample_weight=weight)
     np.testing.assert_allclose(found, plain_loop(asked, weight), rtol=case.rtol, atol=case.rtol)
@@ -388,6 +391,71 @@ def test_weights_reach_the_base_model_when_asked(case, kind, voting) -> None:
     np.testing.assert_allclose(
         silent.predict(sample_weight=weight), plain, rtol=case.rtol, atol=case.rtol
     )
+
+
+DRAWN_OR_MISSING = [
+    pytest.param(*task.values, is_weighted, missing, id=f"{task.id}-{is_weighted}-{missing}")
+    for task in SOME_TASKS
+    for is_weighted in (False, True)
+    for missing in (False, True)
+    if task.values[0].engine.can_bootstrap
+    # Fewer different rows leave more splits tied.
+    and not task.values[0].votings
+    and (task.values[0].takes_weight or not is_weighted)
+    and (task.values[0].takes_missing or not missing)
+]
+
+
+def with_gaps(task: Task) -> Task:
+    """The same with missing values in three columns, one of which has them in queries alone."""
+    X, X_query = task.X.copy(), task.X_query.copy()
+    X[::5, 1], X[2::7, 4] = np.nan, np.nan
+    X_query[::3, 1], X_query[::4, 2] = np.nan, np.nan
+    return task._replace(X=X, X_query=X_query)
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "voting"),
+    [task for task in SOME_TASKS if task.values[0].takes_missing],
+)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_missing_values_are_for_the_base_model(case, kind, voting, is_weighted) -> None:
+    task = with_gaps(holding(make_task(case, kind, voting, passes_weight=is_weighted)))
+    weight = np.random.default_rng(2).uniform(0.2, 3.0, N_TRAIN) if is_weighted else None
+    assert case.engine.obstacle(case.estimator, task.X, task.y, weight) is None
+    found = task.predict(sample_weight=weight)
+    np.testing.assert_allclose(found, plain_loop(task, weight), rtol=case.rtol, atol=case.rtol)
+    # Masks with and without missing values do not depend on each other, nor do rows.
+    single = [
+        task.predict(masks=task.masks[[t]], seeds=task.seeds[[t]], sample_weight=weight)[0]
+        for t in range(len(found))
+    ]
+    np.testing.assert_array_equal(single, found)
+    part = task.predict(X_query=task.X_query[5:9], sample_weight=weight)
+    np.testing.assert_allclose(part, found[:, 5:9], rtol=1e-10, atol=1e-12)
+    models = task.engine.fit_many(task.X, task.y, task.masks, task.seeds, weight)
+    for model, mask, expected in zip(models, task.masks, found, strict=True):
+        columns = task.X_query[:, np.flatnonzero(mask)]
+        np.testing.assert_allclose(
+            answer(task.learner, model, columns), expected, rtol=case.rtol, atol=case.rtol
+        )
+        ours = task.engine.predict_fitted(model, columns)
+        assert (ours is None) == (case.engine is GenericEngine)
+        if ours is not None:
+            np.testing.assert_allclose(ours, expected, rtol=case.rtol, atol=case.rtol)
+
+
+@pytest.mark.parametrize(("case", "kind", "voting", "is_weighted", "missing"), DRAWN_OR_MISSING)
+def test_bootstrap_samples_have_weights_and_missing_values(
+    case, kind, voting, is_weighted, missing
+) -> None:
+    task = holding(make_task(case, kind, voting))
+    learner = Learner(case.estimator, passes_weight=is_weighted, bootstrap=True)
+    task = task._replace(engine=case.engine(learner))
+    task = with_gaps(task) if missing else task
+    weight = np.random.default_rng(2).uniform(0.2, 3.0, N_TRAIN) if is_weighted else None
+    found = task.predict(sample_weight=weight)
+    np.testing.assert_allclose(found, plain_loop(task, weight), rtol=case.rtol, atol=case.rtol)
 
 
 @every_engine

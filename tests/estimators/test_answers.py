@@ -46,6 +46,8 @@ CLASSIFIERS = [
     GaussianNB(),
     LinearDiscriminantAnalysis(),
 ]
+# Linear models in single precision are for scikit-learn.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 # Support vector machines give no probabilities.
 VOTERS = [(base, "hard") for base in CLASSIFIERS]
 VOTERS += [(base, "soft") for base in CLASSIFIERS if hasattr(base, "predict_proba")]

@@ -155,12 +155,14 @@ def test_columns_that_spell_numbers_may_have_gaps(values):
     assert np.isfinite(model.predict(table)).all()
 
 
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 def test_sparse_data_and_weights():
     sparse = csr_array(np.where(np.abs(XC) > 0.8, XC, 0.0))
     model = classifier().fit(sparse, YC)
     assert model.predict(sparse).shape == YC.shape
     weighted = regressor().fit(X, Y, sample_weight=np.arange(80.0))
-    assert "boosting" not in weighted.shares_
+    assert "boosting" in weighted.shares_
+    assert "boosting" not in model.shares_
 
 
 def test_weights_with_metadata_routing():
@@ -169,6 +171,9 @@ def test_weights_with_metadata_routing():
         weighted = model.fit(X, Y, sample_weight=np.arange(1.0, 81.0))
     plain = regressor().fit(X, Y, sample_weight=np.arange(1.0, 81.0))
     np.testing.assert_array_equal(weighted.alpha_, plain.alpha_)
+    # No base model is left out, and none is left to scikit-learn.
+    engines = {name: name for name, _ in everything("regression")}
+    assert weighted.engine_ == plain.engine_ == engines
 
 
 def test_the_portfolio_follows_the_data():
@@ -177,7 +182,7 @@ def test_the_portfolio_follows_the_data():
     large = [name for name, _ in portfolio("regression", Facts(50_000, 1600))]
     assert set(large) < set(names)
     assert "tree" in large
-    assert "boosting" not in dict(portfolio("regression", Facts(100, 60, is_weighted=True)))
+    assert "boosting" not in dict(portfolio("regression", Facts(100, 60, is_sparse=True)))
     assert "boosting" not in dict(portfolio("classification", Facts(4000, 1600, n_classes=10)))
     assert dict(portfolio("regression", Facts(20, 8)))["knn"].n_neighbors == 4
 

@@ -45,6 +45,8 @@ MODELS = [
     RaSERegressor(KNeighborsRegressor(), n_candidates=5, **SMALL),
 ]
 N, M = 120, 60
+# Linear models in single precision are for scikit-learn.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 
 
 @pytest.fixture(autouse=True)

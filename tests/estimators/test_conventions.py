@@ -72,6 +72,7 @@ def expected_to_fail(estimator):
 # Base models warn of tiny data in their own words.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 @pytest.mark.filterwarnings("ignore::randsub.exceptions.NoFeatureLeftWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)
 def test_sklearn_conventions(estimator, check):

@@ -35,7 +35,8 @@ def make_fit_data(base, n=48, m=6, classes=None, weighted=False, voting="hard", 
     weight = rng.integers(1, 4, size=n).astype(float) if weighted else None
     # Weights go to base models that take them.
     learner = Learner(base, labels, voting, passes_weight=weighted and hasattr(base, "C"))
-    engine = choose_engine("auto", base, X, y, weight)(learner)
+    wanted = "generic" if base is GENERIC else "auto"
+    engine = choose_engine(wanted, base, X, y, weight)(learner)
     samples = Samples(X, y, weight, np.arange(n))
     return FitData(
         samples=samples,
@@ -59,7 +60,7 @@ def some_subsets(m=6, n=9):
     return draw_subsets(np.linspace(0.1, 1.0, m), rng.integers(1, m + 1, size=n), rng)
 
 
-# No compiled engine knows this metric.
+# No compiled engine has this metric.
 GENERIC = KNeighborsClassifier(3, metric="manhattan")
 CASES = [
     (KNeighborsClassifier(3), 2),

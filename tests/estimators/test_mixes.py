@@ -483,6 +483,7 @@ def test_base_models_without_a_compiled_engine():
     assert model.get_params()["pipe__minmaxscaler"] is bases[1][1][0]
 
 
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 def test_sparse_data_and_missing_values_need_all_base_models():
     sparse = csr_array(np.where(np.abs(XC) > 0.5, XC, 0.0))
     assert classifier().fit(sparse, YC).predict(sparse).shape == (90,)

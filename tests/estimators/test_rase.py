@@ -64,12 +64,13 @@ def plain_rase(base, X, y, X_val, y_val, T, B, n_iter, D, C0, cv, seed, classes)
 
 BASES = [
     KNeighborsClassifier(3),
-    KNeighborsClassifier(3, metric="manhattan"),  # no compiled engine knows it
+    KNeighborsClassifier(3, metric="manhattan"),  # no compiled engine has it
     KNeighborsRegressor(3),
     Ridge(),
 ]
 
 
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 @pytest.mark.parametrize("base", BASES, ids=str)
 def test_against_a_plain_loop(base):
     is_classifier = isinstance(base, KNeighborsClassifier)

@@ -30,7 +30,9 @@ def fitted(model, seed=0, n_jobs=None, **changes):
 MODELS = [
     PRSRegressor(LinearRegression()),
     PRSRegressor(KNeighborsRegressor(), solver=Solver(refresh=Window(5))),
-    PRSRegressor(DecisionTreeRegressor(max_features=0.5), solver=Solver(refresh="coupled")),
+    PRSRegressor(
+        DecisionTreeRegressor(max_features=0.5), solver=Solver(refresh="coupled"), engine="generic"
+    ),
     PRSClassifier(KNeighborsClassifier(), solver=Solver(n_revivals=1)),
     PRSClassifier(SVC()),
     PRSClassifier(LogisticRegression(), max_samples=30),

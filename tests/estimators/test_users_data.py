@@ -36,7 +36,7 @@ from sklearn.utils import get_tags
 
 from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor
-from randsub.exceptions import BaseModelError
+from randsub.exceptions import BaseModelError, SlowEngineWarning
 from randsub.losses import SquaredError
 from randsub.penalties import ExpectedSize
 from randsub.solver import Solver
@@ -164,7 +164,9 @@ def test_sparse_queries_of_a_model_that_was_fitted_on_dense_data():
     for train in (X, pd.DataFrame(X)):
         model.fit(train, y, X_val=sparse.csr_array(X[:9]), y_val=y[:9])
         np.testing.assert_array_equal(model.predict(sparse.csr_array(X)), model.predict(X))
-    model.fit(sparse.csr_array(X), y)
+    with pytest.warns(SlowEngineWarning, match=r"does not support sparse matrices.*X\.toarray"):
+        model.fit(sparse.csr_array(X), y)
+    assert model.engine_ == "generic"
     np.testing.assert_allclose(model.predict(X), model.predict(sparse.csr_array(X)))
 
 
@@ -409,6 +411,7 @@ def test_integers_and_single_precision():
 # -- sparse and missing --------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 @pytest.mark.parametrize(
     "kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 )

@@ -136,7 +136,9 @@ CLASSIFIERS = {
     "tree": PRSClassifier(**flat(**QUICK)),
     "soft votes": PRSClassifier(**flat(voting="soft", **QUICK)),
     "neighbours": PRSClassifier(KNeighborsClassifier(3), **flat(**QUICK)),
-    "ball tree": PRSClassifier(KNeighborsClassifier(algorithm="ball_tree", p=1), **flat(**QUICK)),
+    "ball tree": PRSClassifier(
+        KNeighborsClassifier(algorithm="ball_tree", p=1), **flat(engine="generic", **QUICK)
+    ),
     "machine": PRSClassifier(SVC(), **flat(**QUICK)),
     "machine, soft": PRSClassifier(
         SVC(kernel="linear", class_weight={0: 1, 1: 2}), **flat(**QUICK)
@@ -260,7 +262,8 @@ def test_base_models_that_were_chosen_for_categories_and_missing_values(kind, tm
 
 def test_sparse_training_rows(tmp_path):
     thin = sparse.csr_array(np.where(X > 0, X, 0.0))
-    model = PRSClassifier(KNeighborsClassifier(), **flat(**QUICK)).fit(thin, LABELS)
+    model = PRSClassifier(KNeighborsClassifier(), **flat(engine="generic", **QUICK))
+    model.fit(thin, LABELS)
     loaded = saved_and_loaded(model, tmp_path)
     assert_equal(model.predict_proba(thin), loaded.predict_proba(thin))
 

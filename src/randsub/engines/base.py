@@ -98,6 +98,26 @@ class Engine(ABC):
         sample_weight : ndarray of shape (n,) or None
         """
 
+    @classmethod
+    def knows(cls, estimator: Any) -> bool:
+        """Whether the engine is made for estimators of this kind.
+
+        If it then steps aside, users are told why.
+        """
+        return False
+
+    @classmethod
+    def obstacle(
+        cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
+    ) -> str | None:
+        """Why the engine is not usable, and the remedy; None if it is.
+
+        The parameters are those of :meth:`is_usable_for`. The text is a clause of which the engine
+        is the subject, such as "does not support p=1; use p=2".
+        """
+        usable = cls.is_usable_for(estimator, X, y, sample_weight)
+        return None if usable else "does not support this base model, or these data"
+
     @abstractmethod
     def predict_many(
         self,

@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from randsub._sklearn import has_valid_params
 from randsub._tables import ScaledArray, frame_kind, n_rows, numeric_columns, to_array
@@ -82,19 +83,31 @@ class Parameters(NamedTuple):
     fixed: Mapping[str, Collection[Any]]
     free: Set[str]
 
-    def cover(self, estimator: Any) -> bool:
-        """Whether an estimator has such parameters, given that scikit-learn accepts them."""
+    def obstacle(self, estimator: Any) -> str | None:
+        """What is not reproduced of parameters that scikit-learn accepts, and the remedy."""
         known = self.free | self.fixed.keys()
-        return known.issuperset(estimator.get_params(deep=False)) and self.hold(estimator)
+        unknown = [name for name in estimator.get_params(deep=False) if name not in known]
+        if unknown:
+            return f"does not know the parameter {unknown[0]}"
+        name = self._changed(estimator)
+        if name is None:
+            return None
+        values = " or ".join(dict.fromkeys(repr(value) for value in self.fixed[name]))
+        return f"does not support {name}={getattr(estimator, name)!r}; use {values}"
 
     def hold(self, estimator: Any) -> bool:
         """Whether the parameters that matter still have values that are reproduced."""
-        return all(
+        return self._changed(estimator) is None
+
+    def _changed(self, estimator: Any) -> str | None:
+        """The first parameter that has another value."""
+        for name, values in self.fixed.items():
+            value = getattr(estimator, name, values)
             # Arrays are never among the values, and comparing them gives arrays.
-            (value is None or isinstance(value, str | Real | np.bool_)) and value in values
-            for name, values in self.fixed.items()
-            if (value := getattr(estimator, name, values)) is not values
-        )
+            is_single = value is None or isinstance(value, str | Real | np.bool_)
+            if value is not values and not (is_single and value in values):
+                return name
+        return None
 
 
 class CompiledEngine(Engine):
@@ -115,23 +128,36 @@ class CompiledEngine(Engine):
         self._generic = GenericEngine(learner)
 
     @classmethod
+    def knows(cls, estimator: Any) -> bool:
+        """One of the estimators that are reproduced."""
+        return type(estimator) in cls.reproduced
+
+    @classmethod
     def is_usable_for(
         cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
     ) -> bool:
-        """One of the estimators that are reproduced, with valid parameters; an array of numbers."""
-        parameters = cls.reproduced.get(type(estimator))
+        """Whether there is no obstacle."""
+        return cls.obstacle(estimator, X, y, sample_weight) is None
+
+    @classmethod
+    def obstacle(
+        cls, estimator: Any, X: Table, y: Any, sample_weight: FloatArray | None
+    ) -> str | None:
+        """The kind of the estimator, its parameters, or data other than arrays of numbers."""
+        if not cls.knows(estimator):
+            return f"does not train a {type(estimator).__name__}"
+        if not has_valid_params(estimator):
+            return "does not support parameters that scikit-learn refuses"
         return (
-            parameters is not None
-            and has_valid_params(estimator)
-            and parameters.cover(estimator)
-            and is_dense_numeric(X)
-            and cls._takes(estimator, X, sample_weight)
+            cls.reproduced[type(estimator)].obstacle(estimator)
+            or _obstacle_of_table(X)
+            or cls._obstacle(estimator, X, sample_weight)
         )
 
     @classmethod
     @abstractmethod
-    def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
-        """Whether the other conditions hold, of parameters that scikit-learn accepts."""
+    def _obstacle(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> str | None:
+        """What else there is, given parameters that scikit-learn accepts."""
 
     @abstractmethod
     def _predict(self, batch: MaskBatch) -> FloatArray:
@@ -225,6 +251,14 @@ class CompiledEngine(Engine):
         back = [numbers.setdefault(line.tobytes(), len(numbers)) for line in bits]
         _, first = np.unique(back, return_index=True)
         return among[first], np.array(back)
+
+
+def _obstacle_of_table(X: Table) -> str | None:
+    if is_dense_numeric(X):
+        return None
+    if issparse(X):
+        return "does not support sparse matrices; use X.toarray() if the memory allows it"
+    return "supports columns of numbers only; encode the others"
 
 
 def is_dense_numeric(X: Table) -> bool:

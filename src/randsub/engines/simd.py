@@ -100,6 +100,7 @@ def _of_two(emit: Callable[[Any, Any, Any], Any], result: Any = None) -> Any:
 add = _of_two(lambda builder, one, other: builder.fadd(one, other))
 subtract = _of_two(lambda builder, one, other: builder.fsub(one, other))
 multiply = _of_two(lambda builder, one, other: builder.fmul(one, other))
+divide = _of_two(lambda builder, one, other: builder.fdiv(one, other))
 greater = _of_two(lambda builder, one, other: builder.fcmp_ordered(">", one, other), types.boolean)
 both = _of_two(lambda builder, one, other: builder.and_(one, other))
 

@@ -243,6 +243,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
                 logbook.resume(resume_from, flexible=("max_iter",))
             prepared = prepare(self, given, logbook.seed)
             self.standardizer_, self._engines = prepared.standardizer, prepared.dispatcher.engines
+            self.engine_ = prepared.engine_names
             with prepared.dispatcher:
                 self._learn(prepared, logbook)
             self._leave_file()

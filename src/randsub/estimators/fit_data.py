@@ -1,6 +1,7 @@
 """The data of a fit: as passed by the user, and split and scaled for training."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -15,6 +16,7 @@ from randsub.engines import ENGINES, Engine, Learner
 from randsub.engines.target_units import needs_units, unit_of
 from randsub.estimators.categories import CategoryEncoder
 from randsub.estimators.standardize import Standardizer
+from randsub.exceptions import SlowEngineWarning
 from randsub.parallel import Data, Dispatcher
 
 # n_repeats="auto" repeats where validation is noise: at least as many features as samples, and
@@ -119,6 +121,8 @@ class FitData:
         Trains models on the scaled data.
     feature_names : sequence of str
         For messages; may be empty.
+    engine_names : str or dict of str to str
+        The engine of the base model, or those of the base models by name.
     """
 
     samples: Samples
@@ -134,6 +138,7 @@ class FitData:
     standardizer: Standardizer | None
     dispatcher: Dispatcher
     feature_names: Sequence[str]
+    engine_names: str | dict[str, str] = ""
 
     @property
     def train_rows(self) -> IntArray:
@@ -173,9 +178,16 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     most_rows = model._most_rows(n_rows(X))
     engines = [
         choose_engine(
-            model.engine, one.estimator, X, samples.y, weight, most_rows, bootstrap=one.bootstrap
+            model.engine,
+            one.estimator,
+            X,
+            samples.y,
+            weight if one.passes_weight else None,
+            most_rows,
+            bootstrap=one.bootstrap,
+            metadata=passed,
         )(one)
-        for one in _in_units(given.learners, samples)
+        for one, passed in zip(_in_units(given.learners, samples), given.metadata, strict=True)
     ]
     return FitData(
         samples=samples,
@@ -197,6 +209,7 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
             time_limit=model.task_timeout,
         ),
         feature_names=list(getattr(model, "feature_names_in_", ())),
+        engine_names=engine_names(engines, given.names),
     )
 
 
@@ -220,45 +233,61 @@ def choose_engine(
     most_rows: int | None = None,
     *,
     bootstrap: bool = False,
+    metadata: Collection[str] = (),
 ) -> type[Engine]:
     """The first engine that reproduces this estimator on this data, or that of the user.
 
     ``most_rows`` is the size of the largest training set; by default all of X. ``bootstrap`` says
-    whether models are trained on bootstrap samples.
+    whether models are trained on bootstrap samples, ``metadata`` what else their ``fit`` is given.
+    Warns if an engine that is made for such estimators steps aside.
     """
     n_train = n_rows(X) if most_rows is None else most_rows
 
-    def takes_rows(engine: type[Engine]) -> bool:
-        return engine.most_rows is None or n_train <= engine.most_rows
-
-    def is_usable(engine: type[Engine]) -> bool:
+    def obstacle(engine: type[Engine]) -> str | None:
+        if engine.most_rows is not None and n_train > engine.most_rows:
+            return (
+                f"supports training sets of at most {engine.most_rows} samples, got up to "
+                f"{n_train}; use max_samples, if the model has it"
+            )
         if bootstrap and not engine.can_bootstrap:
-            return False
-        return takes_rows(engine) and engine.is_usable_for(estimator, X, y, sample_weight)
+            return "does not draw bootstrap samples; use bootstrap=False"
+        if metadata and engine.knows(estimator):
+            return f"passes no metadata to fit, got {', '.join(metadata)}; leave it out"
+        return engine.obstacle(estimator, X, y, sample_weight)
 
     if engine == "auto":
-        return next(e for e in ENGINES.values() if is_usable(e))
+        for candidate in ENGINES.values():
+            reason = obstacle(candidate)
+            if reason is None:
+                return candidate
+            if candidate.knows(estimator):
+                message = SlowEngineWarning.text(estimator, engine_name(candidate), reason)
+                warnings.warn(message, SlowEngineWarning, stacklevel=2)
     chosen = ENGINES[engine] if isinstance(engine, str) else engine
     if not (isinstance(chosen, type) and issubclass(chosen, Engine)):
         raise TypeError(
             f"engine must be 'auto', one of {list(ENGINES)}, or a subclass of "
             f"randsub.engines.Engine, got {engine!r}."
         )
-    if not takes_rows(chosen):
+    reason = obstacle(chosen)
+    if reason is not None:
         raise ValueError(
-            f"engine={engine!r} supports training sets of at most {chosen.most_rows} samples, "
-            f"got up to {n_train}; use engine='auto', or max_samples if the model has it."
-        )
-    if bootstrap and not chosen.can_bootstrap:
-        raise ValueError(
-            f"engine={engine!r} cannot train {estimator!r} on bootstrap samples; use "
-            "bootstrap=False, or engine='auto'."
-        )
-    if not is_usable(chosen):
-        raise ValueError(
-            f"engine={engine!r} cannot train {estimator!r} on this data; use engine='auto'."
+            f"engine={engine!r} cannot train {estimator!r} on this data: it {reason}; or use "
+            "engine='auto'."
         )
     return chosen
+
+
+def engine_name(engine: type[Engine]) -> str:
+    """The string by which users choose an engine; the name of its class, if there is none."""
+    names = [name for name, known in ENGINES.items() if known is engine]
+    return names[0] if names else engine.__name__
+
+
+def engine_names(engines: Sequence[Engine], bases: Sequence[str]) -> str | dict[str, str]:
+    """The engine of a single base model, whose name is empty, or those of several by name."""
+    found = [engine_name(type(engine)) for engine in engines]
+    return dict(zip(bases, found, strict=True)) if bases[0] else found[0]
 
 
 def sample_limit(max_samples: Any, n_train: int) -> int | None:

@@ -40,8 +40,6 @@ class Facts:
         Smallest number of training samples of a model, while alpha is learned.
     n_classes : int or None, default=None
         None in regression.
-    is_weighted : bool, default=False
-        Whether samples have weights.
     is_sparse : bool, default=False
         Whether X is a sparse matrix.
     """
@@ -49,7 +47,6 @@ class Facts:
     n_samples: int
     n_train: int
     n_classes: int | None = None
-    is_weighted: bool = False
     is_sparse: bool = False
 
 
@@ -105,8 +102,8 @@ def portfolio(task: Task, facts: Facts) -> Portfolio:
 def _suits(name: str, facts: Facts) -> bool:
     size = facts.n_samples
     if name == "boosting":
-        # Neither weights nor sparse data have a compiled engine, and training takes long without.
-        if facts.is_weighted or facts.is_sparse:
+        # Its compiled engine takes no sparse data, and training takes long without.
+        if facts.is_sparse:
             return False
         size *= 1 if facts.n_classes is None or facts.n_classes == 2 else facts.n_classes
     most = MOST_ROWS.get(name)

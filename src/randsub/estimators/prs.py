@@ -98,7 +98,6 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             n_samples=self._most_rows(n_samples),
             n_train=min(n_train, self._search_rows(n_train) or n_train),
             n_classes=len(self.classes_) if hasattr(self, "classes_") else None,
-            is_weighted=samples.sample_weight is not None,
             is_sparse=issparse(samples.X),
         )
         return {

@@ -168,6 +168,8 @@ class RandomSubspaceRegressor(RegressionEnsemble, BaseRandomSubspace):
         K, under the name that the other ensembles use.
     estimator_ : estimator
         The unfitted base model.
+    engine_ : str
+        Engine that trained the members: one of those of the parameter ``engine``.
     estimators_ : list of estimators
         The fitted members. With ``standardize``, they expect the output of
         ``standardizer_.transform``.
@@ -262,6 +264,8 @@ class RandomSubspaceClassifier(ClassificationEnsemble, BaseRandomSubspace):
         K, under the name that the other ensembles use.
     estimator_ : estimator
         The unfitted base model.
+    engine_ : str
+        Engine that trained the members: one of those of the parameter ``engine``.
     estimators_ : list of estimators
         The fitted members. With ``standardize``, they expect the output of
         ``standardizer_.transform``.

@@ -169,6 +169,8 @@ class RaSERegressor(RegressionEnsemble, BaseRaSE):
         Mean number of features per member.
     estimator_ : estimator
         The unfitted base model.
+    engine_ : str
+        Engine that trained the members: one of those of the parameter ``engine``.
     estimators_ : list of estimators
         The fitted members. With ``standardize``, they expect the output of
         ``standardizer_.transform``.
@@ -291,6 +293,8 @@ class RaSEClassifier(ClassificationEnsemble, BaseRaSE):
         Share of the votes above which the second class is predicted; None without ``tune_cutoff``.
     estimator_ : estimator
         The unfitted base model.
+    engine_ : str
+        Engine that trained the members: one of those of the parameter ``engine``.
     estimators_ : list of estimators
         The fitted members. With ``standardize``, they expect the output of
         ``standardizer_.transform``.

@@ -140,6 +140,9 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Group of each column; only with ``feature_groups``.
     estimator_ : estimator or list of (str, estimator)
         The base model, or the base models, unfitted.
+    engine_ : str or dict of str to str
+        Engine that trained the base model, or the base models by name: one of those of the
+        parameter ``engine``.
     solver_ : Solver
         The solver that was used.
     estimators_ : list of estimators

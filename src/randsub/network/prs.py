@@ -18,7 +18,7 @@ from randsub.checkpoint import Logbook
 from randsub.engines import Engine
 from randsub.estimators.base import BaseModelHolder
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.fit_data import seed_words
+from randsub.estimators.fit_data import engine_names, seed_words
 from randsub.estimators.named_bases import NamedBases, is_mix
 from randsub.network.assembly import assemble
 from randsub.network.expression_data import kept
@@ -157,6 +157,9 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         Total number of base models trained.
     estimator_ : estimator or list of (str, estimator)
         The base model, unfitted; or the base models of a list with their names.
+    engine_ : str or dict of str to str
+        Engine that trained the base model, or the base models by name: one of those of the
+        parameter ``engine``.
     shares_ : pandas.DataFrame of shape (n_targets, n_bases)
         Only with a list of base models: their shares in the ensemble of each target, which add up
         to 1; 0 for one that was dropped, NaN for a target that has no candidate regulator.
@@ -317,6 +320,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         with case.problem.dispatcher, self._watched(case.run, X=expression) as callbacks:
             solutions = self._solutions(replace(case, callbacks=callbacks), lams)
             self.estimator_ = [*bases.items()] if is_mix(self.estimator) else bases[""]
+            self.engine_ = engine_names(case.problem.dispatcher.engines, [*bases])
             self.solver_ = clone(self._solver())
             self._record(prepared, trained, solutions, case.base_names)
 

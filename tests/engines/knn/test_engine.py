@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     RadiusNeighborsRegressor,
 )
 
+from engine_choice import reason_to_step_aside
 from randsub.engines import GenericEngine, KNNEngine, Learner
 from randsub.engines.knn.kernels import MOST_ROWS
 from randsub.estimators.fit_data import choose_engine
@@ -51,12 +52,14 @@ def test_auto_takes_it(estimator):
     assert choose_engine("auto", estimator, X, Y, None) is KNNEngine
     assert choose_engine("auto", estimator, pd.DataFrame(X), Y, None) is KNNEngine
     assert choose_engine("auto", estimator, X.astype(np.int8), Y, None) is KNNEngine
+    # Weights are for the loss alone.
+    assert choose_engine("auto", estimator, X, Y, np.ones(30)) is KNNEngine
     assert choose_engine("generic", estimator, X, Y, None) is GenericEngine
 
 
 @pytest.mark.parametrize("estimator", NOT_USABLE)
 def test_auto_falls_back(estimator):
-    assert choose_engine("auto", estimator, X, Y, None) is GenericEngine
+    reason_to_step_aside(estimator, X, Y)
     with pytest.raises(ValueError, match="engine='knn' cannot train"):
         choose_engine("knn", estimator, X, Y, None)
 
@@ -66,7 +69,8 @@ def test_auto_falls_back(estimator):
     [csr_array(X), pd.DataFrame(X).assign(text="a"), pd.DataFrame(X).assign(flag=True), X > 0],
 )
 def test_auto_falls_back_for_other_tables(table):
-    assert choose_engine("auto", KNeighborsRegressor(), table, Y, None) is GenericEngine
+    words = "sparse" if issparse(table) else "columns of numbers"
+    assert words in reason_to_step_aside(KNeighborsRegressor(), table, Y)
 
 
 def answers(estimator, X, y, masks, X_query, voting="soft"):

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVR
 
+from engine_choice import reason_to_step_aside
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, SVMEngine
 from randsub.engines.svm import engine as svm_module
@@ -94,20 +95,20 @@ def test_every_parameter_has_been_thought_about(kind):
     ids=lambda estimator: "-".join(str(estimator).split(" at 0x")[0].split()),
 )
 def test_auto_falls_back_for_every_other_value_of_every_parameter(estimator):
-    assert choose_engine("auto", estimator, X, Y, None) is GenericEngine
+    reason_to_step_aside(estimator, X, Y)
     with pytest.raises(ValueError, match="engine='svm' cannot train"):
         choose_engine("svm", estimator, X, Y, None)
 
 
 @pytest.mark.parametrize("estimator", [Own(), NuSVR()])
 def test_auto_falls_back_for_other_machines(estimator):
-    assert choose_engine("auto", estimator, X, Y, None) is GenericEngine
+    assert reason_to_step_aside(estimator, X, Y) == ""
 
 
 def test_auto_falls_back_for_a_parameter_that_is_new(monkeypatch):
     fewer = PARAMETERS._replace(free=PARAMETERS.free - {"shrinking"})
     monkeypatch.setattr(SVMEngine, "reproduced", {SVR: fewer})
-    assert choose_engine("auto", SVR(), X, Y, None) is GenericEngine
+    assert "does not know the parameter shrinking" in reason_to_step_aside(SVR(), X, Y)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_auto_falls_back_for_a_parameter_that_is_new(monkeypatch):
     ids=["sparse", "text", "truth values", "missing", "infinite", "huge", "many rows"],
 )
 def test_auto_falls_back_for_other_tables(table):
-    assert choose_engine("auto", SVR(), table, Y, None) is GenericEngine
+    reason_to_step_aside(SVR(), table, Y)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -14,6 +14,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from engine_choice import reason_to_step_aside
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, TreeEngine
 from randsub.engines.tree.engine import rows_in_order
@@ -28,6 +29,7 @@ USABLE = [
         max_depth=3, min_samples_split=0.1, min_samples_leaf=2, min_impurity_decrease=0.1
     ),
     DecisionTreeRegressor(min_samples_leaf=0.1, random_state=3),
+    DecisionTreeRegressor(min_weight_fraction_leaf=0.1),
     DecisionTreeClassifier(),
     DecisionTreeClassifier(criterion="entropy", max_depth=np.int64(2)),
     DecisionTreeClassifier(criterion="log_loss"),
@@ -41,7 +43,7 @@ NOT_USABLE = [
     DecisionTreeRegressor(max_features=2),
     DecisionTreeRegressor(max_features="sqrt"),
     DecisionTreeRegressor(max_leaf_nodes=5),
-    DecisionTreeRegressor(min_weight_fraction_leaf=0.1),
+    DecisionTreeRegressor(min_weight_fraction_leaf=0.6),
     DecisionTreeRegressor(ccp_alpha=0.1),
     DecisionTreeRegressor(monotonic_cst=[1, 0, 0]),
     DecisionTreeClassifier(class_weight="balanced"),
@@ -58,12 +60,13 @@ NOT_USABLE = [
 @pytest.mark.parametrize("estimator", USABLE)
 def test_auto_takes_it(estimator):
     assert choose_engine("auto", estimator, X, Y, None) is TreeEngine
-    assert choose_engine("auto", estimator, pd.DataFrame(X), Y, None) is TreeEngine
+    gaps = pd.DataFrame(np.where(X > 2.0, np.nan, X))
+    assert choose_engine("auto", estimator, gaps, Y, np.ones(40)) is TreeEngine
 
 
 @pytest.mark.parametrize("estimator", NOT_USABLE)
 def test_auto_falls_back(estimator):
-    assert choose_engine("auto", estimator, X, Y, None) is GenericEngine
+    reason_to_step_aside(estimator, X, Y)
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, DecisionTreeClassifier])
@@ -77,18 +80,16 @@ def test_every_parameter_has_been_thought_of(kind):
 
 
 @pytest.mark.parametrize(
-    ("table", "weight"),
+    ("table", "words"),
     [
-        (csr_array(X), None),
-        (pd.DataFrame(X).assign(text="a"), None),
-        (np.where(X > 2.0, np.nan, X), None),
-        (np.where(X > 2.0, np.inf, X), None),
-        (np.where(X < -1.5, -1e39, X), None),
-        (X, np.ones(40)),
+        (csr_array(X), "sparse matrices"),
+        (pd.DataFrame(X).assign(text="a"), "columns of numbers"),
+        (np.where(X > 2.0, np.inf, X), "up to 3.4e38"),
+        (np.where(X < -1.5, -1e39, np.where(X > 2.0, np.nan, X)), "up to 3.4e38"),
     ],
 )
-def test_auto_falls_back_for_other_data(table, weight):
-    assert choose_engine("auto", DecisionTreeRegressor(), table, Y, weight) is GenericEngine
+def test_auto_falls_back_for_other_data(table, words):
+    assert words in reason_to_step_aside(DecisionTreeRegressor(), table, Y)
 
 
 def answers(estimator, X, y, masks, X_query, voting="soft", seed=0):
@@ -368,7 +369,7 @@ def _spy(seen):
 
 
 @pytest.mark.parametrize("strange", [np.nan, -np.inf])
-def test_queries_that_are_no_numbers_are_for_scikit_learn(strange):
+def test_queries_that_are_no_numbers(strange):
     """Only models that look at them are affected, and these answer as scikit-learn's do."""
     rng = np.random.default_rng(7)
     X, X_query = rng.normal(size=(60, 3)), rng.normal(size=(20, 3))

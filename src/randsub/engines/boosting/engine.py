@@ -20,7 +20,16 @@ from randsub.engines.base import aligned
 from randsub.engines.boosting.kernels import GROUP, Plan, boost_and_predict
 from randsub.engines.boosting.losses import MORE_CLASSES, SQUARED_ERROR, TWO_CLASSES
 from randsub.engines.compiled import CompiledEngine, MaskBatch, Parameters, lines
-from randsub.engines.tree.engine import finite_single, fits_single, rows_in_order, size_limits
+from randsub.engines.tree.engine import (
+    SINGLE_PRECISION,
+    finite_single,
+    fits_single,
+    has_strange_weights,
+    mean_of,
+    rows_in_order,
+    scaled_weights,
+    size_limits,
+)
 
 FIXED: Mapping[str, Any] = {
     # The proxies by which splits are compared differ by a factor that is the same in all of a node.
@@ -76,7 +85,8 @@ class _Reproduced(Mapping[type, Parameters]):
 class BoostingEngine(CompiledEngine):
     """GradientBoostingRegressor and GradientBoostingClassifier on all rows and columns.
 
-    Squared error and log loss, limits of depth and sizes; no weights, no NaN, no early stopping.
+    Squared error and log loss, limits of depth and sizes, sample weights; no NaN, no early
+    stopping.
     """
 
     reproduced: ClassVar[Mapping[type, Parameters]] = _Reproduced()
@@ -85,8 +95,11 @@ class BoostingEngine(CompiledEngine):
     can_bootstrap: ClassVar[bool] = True
 
     @classmethod
-    def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
-        return sample_weight is None and fits_single(X)
+    def _obstacle(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> str | None:
+        return None if fits_single(X) else SINGLE_PRECISION
+
+    def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
+        return has_strange_weights(sample_weight)
 
     def _predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
         learner = self.learner
@@ -102,13 +115,16 @@ class BoostingEngine(CompiledEngine):
 
     def _predict(self, batch: MaskBatch) -> FloatArray:
         learner, model = self.learner, self.learner.estimator
-        target = _centered(batch.targets) if learner.classes is None else _coded(batch.targets)
+        weights = scaled_weights(batch.weights)
+        is_regression = learner.classes is None
+        target = _centered(batch.targets, weights) if is_regression else _coded(batch.targets)
         single, (query, strange) = batch.columns.astype(np.float32), finite_single(batch.query)
         raw = np.full((len(batch.masks), query.shape[1], target.n_trees), np.nan)
         # Squares that overflow make all splits alike; the generic engine does what can be done.
         if np.abs(target.values).max() < SQUARE_ROOT_OF_MOST / len(target.values):
             boost_and_predict(
                 (single.ravel(), rows_in_order(single).ravel(), target.values),
+                weights,
                 batch.subsets,
                 batch.seeds.astype(np.uint64),
                 learner.bootstrap,
@@ -140,10 +156,10 @@ class _Target(NamedTuple):
     seen: IntArray | None = None
 
 
-def _centered(targets: Any) -> _Target:
+def _centered(targets: Any, weights: FloatArray | None) -> _Target:
     values = np.asarray(targets, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        center = float(values.mean())
+        center = mean_of(values, weights)
         values = values - center
     return _Target(values, SQUARED_ERROR, 1, center)
 

@@ -18,10 +18,18 @@ import numpy as np
 from randsub._compile import compiled
 from randsub._typing import FloatArray, IntArray
 from randsub.engines.boosting.losses import leaf_value, residuals_of, start_of
-from randsub.engines.boosting.splits import make_tables, moments, scan, take_split
+from randsub.engines.boosting.splits import (
+    make_tables,
+    moments,
+    scan,
+    scan_weighed,
+    take_split,
+    weighed_moments,
+)
 from randsub.engines.bootstrap import draw_counts
 from randsub.engines.simd import WIDTH, add, choose, greater, load, splat, store
-from randsub.engines.tree.kernels import EPSILON, SAME, cut, walk
+from randsub.engines.tree.kernels import walk
+from randsub.engines.tree.splits import EPSILON, SAME, cut
 
 # Queries that go through a tree together.
 GROUP = 4 * WIDTH
@@ -54,7 +62,8 @@ class Lists(NamedTuple):
 class Tree(NamedTuple):
     """A tree as in :class:`randsub.engines.tree.kernels.Nodes`.
 
-    The rows of a node begin at ``places`` in the lists; ``values`` are what leaves add to a
+    The rows of a node begin at ``places`` in the lists; ``sums`` are of residuals, weighted if the
+    rows have weights, which are then added up in ``masses``; ``values`` are what leaves add to a
     prediction.
     """
 
@@ -64,6 +73,7 @@ class Tree(NamedTuple):
     sizes: IntArray
     places: IntArray
     sums: FloatArray
+    masses: FloatArray
     values: FloatArray
 
 
@@ -86,8 +96,8 @@ def _lay_out(lists, columns, order, counts, mine):  # type: ignore[no-untyped-de
 
 
 @compiled()
-def _fill(lists, residual, tagged, n_columns, low):  # type: ignore[no-untyped-def]
-    """Put residuals, with the numbers of their rows, into all lists."""
+def _fill(lists, residual, tagged, n_rows, n_columns, low):  # type: ignore[no-untyped-def]
+    """Put residuals, with the numbers of their rows, into all lists, of ``n_rows`` each."""
     words, sorted_rows = lists.words, lists.sorted_rows
     n = len(residual)
     for i in range(n):
@@ -95,7 +105,7 @@ def _fill(lists, residual, tagged, n_columns, low):  # type: ignore[no-untyped-d
     stride = n + WIDTH
     for a in range(n_columns):
         goal, source = np.uintp(a * stride), np.uintp(a * n)
-        for p in range(np.uintp(n)):
+        for p in range(np.uintp(n_rows)):
             words[goal + p] = tagged[np.uintp(sorted_rows[source + p])]
 
 
@@ -125,27 +135,45 @@ def _partition(words, start, size, n_left, split, n_columns, stride, low, goes_l
             words[at + left + p] = waiting[p]
 
 
+@compiled(forceinline=True)
+def _variance(words, numbers, weights, low, at, size, sums, masses, node):  # type: ignore[no-untyped-def]
+    """Write what the residuals of a node add up to, and return their variance."""
+    if weights is None:
+        sums[node], variance = moments(numbers, at, size)
+        return variance
+    sums[node], masses[node], variance = weighed_moments(words, numbers, weights, low, at, size)
+    return variance
+
+
 @compiled()
-def _grow(lists, tree, columns, mine, low, limits, tables, state, work):  # type: ignore[no-untyped-def]
+def _grow(  # type: ignore[no-untyped-def]
+    lists, tree, columns, weights, mine, n_rows, low, limits, tables, state, work
+):
     """Split nodes, the leftmost first, until nothing is left to split; how many nodes there are."""
     words, numbers = lists.words, lists.numbers
-    column_of, threshold, child, sizes, places, sums, _ = tree
+    column_of, threshold, child, sizes, places, sums, masses, _ = tree
     scanned, goes_left, waiting, todo = work
     worths, lefts = scanned[0], scanned[1]
-    max_depth, min_split, _, _ = limits
+    max_depth, min_split = limits.max_depth, limits.min_split
     m, n = len(mine), len(goes_left)
     stride = n + WIDTH
     n_nodes, n_todo = 1, 0
-    child[0], threshold[0], sizes[0], places[0] = 0, np.inf, n, 0
-    sums[0], variance = moments(numbers, 0, n)
-    if variance > EPSILON and n >= min_split:
+    child[0], threshold[0], sizes[0], places[0] = 0, np.inf, n_rows, 0
+    variance = _variance(words, numbers, weights, low, 0, n_rows, sums, masses, 0)
+    if variance > EPSILON and n_rows >= min_split:
         todo[0, 0], todo[0, 1], todo[0, 2] = 0, 0, 0
         n_todo = 1
     while n_todo:
         n_todo -= 1
         start, depth, node = todo[n_todo, 0], todo[n_todo, 1], todo[n_todo, 2]
         size = sizes[node]
-        scan(lists, columns, mine, low, start, size, sums[node] / size, tables, scanned)
+        if weights is None:
+            scan(lists, columns, mine, low, start, size, sums[node] / size, tables, scanned)
+        else:
+            total, mass = sums[node], masses[node]
+            scan_weighed(
+                lists, columns, weights, mine, low, start, size, total, mass, tables, scanned
+            )
         split, state = take_split(worths, m, low, state)
         if split < 0:
             continue
@@ -161,8 +189,11 @@ def _grow(lists, tree, columns, mine, low, limits, tables, state, work):  # type
             child[kid], threshold[kid], sizes[kid] = kid, np.inf, kid_size
             places[kid] = middle if right else first
             if kid_size >= min_split and depth + 1 < max_depth:
-                sums[kid], variance = moments(numbers, places[kid], kid_size)
-                if variance > EPSILON:
+                at = places[kid]
+                if (
+                    _variance(words, numbers, weights, low, at, kid_size, sums, masses, kid)
+                    > EPSILON
+                ):
                     todo[n_todo, 0] = start + n_left if right else start
                     todo[n_todo, 1], todo[n_todo, 2] = depth + 1, kid
                     n_todo += 1
@@ -174,15 +205,15 @@ def _grow(lists, tree, columns, mine, low, limits, tables, state, work):  # type
 
 
 @compiled()
-def _take_step(words, tree, n_nodes, plan, factor, low, residual, step):  # type: ignore[no-untyped-def]
+def _take_step(words, tree, n_nodes, plan, factor, low, residual, weights, step):  # type: ignore[no-untyped-def]
     """Values of the leaves, and what they add to the raw prediction of each training row."""
     child, sizes, places, values = tree.child, tree.sizes, tree.places, tree.values
     for node in range(n_nodes):
         if child[node] != node:
             continue
         begin, size = np.uintp(places[node]), np.uintp(sizes[node])
-        value = plan.rate * leaf_value(words, begin, size, low, plan.loss, factor, residual)
-        values[node] = value
+        found = leaf_value(words, begin, size, low, plan.loss, factor, residual, weights)
+        values[node] = value = plan.rate * found
         # Rows that were drawn several times take one step.
         for p in range(begin, begin + size):
             step[np.uintp(words[p] & low)] = value
@@ -225,13 +256,16 @@ def _make_work(widest, n):  # type: ignore[no-untyped-def]
     sorted_rows, tied = np.zeros(widest * n, np.int32), np.zeros(widest, np.int64)
     lists = Lists(words, words.view(np.float64), sorted_rows, tied)
     whole, real = np.zeros(2 * n, np.int64), np.zeros(2 * n)
-    tree = Tree(whole, real, whole.copy(), whole.copy(), whole.copy(), real.copy(), real.copy())
+    numbers = (real.copy(), real.copy(), real.copy())
+    tree = Tree(whole, real, whole.copy(), whole.copy(), whole.copy(), *numbers)
     scanned = (
         np.empty(widest),  # worth of the best split of each column
         np.empty(widest, np.int64),  # rows to its left
         np.empty(2 * WIDTH),  # the same of each lane
         np.empty(2 * WIDTH, np.int64),
         np.zeros(n + 2 * WIDTH, np.float32),  # values of a column with ties
+        np.arange(n + 2 * WIDTH).astype(np.float32),  # and without
+        np.zeros(n + 2 * WIDTH),  # weights of the rows of a column
     )
     goes_left, waiting = np.zeros(n, np.uint8), np.empty(n + 1, np.int64)
     # Nodes to split: start, depth, node.
@@ -240,10 +274,13 @@ def _make_work(widest, n):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _boost(room, rows, mine, plan, limits, tables, state, raw, query, totals):  # type: ignore[no-untyped-def]
+def _boost(  # type: ignore[no-untyped-def]
+    room, rows, weights, mine, n_rows, plan, limits, tables, state, raw, query, totals
+):
     """All stages of one ensemble, from the raw predictions (K, n) that it starts with.
 
-    What the trees predict for the queries is added to ``totals`` (K, n_query).
+    ``n_rows`` are in the lists. What the trees predict for the queries is added to ``totals``
+    (K, n_query).
     """
     lists, tree, work = room
     columns, _, y = rows
@@ -259,20 +296,37 @@ def _boost(room, rows, mine, plan, limits, tables, state, raw, query, totals):  
     for _ in range(plan.n_stages):
         residuals_of(plan.loss, y, raw, residual)
         for k in range(n_trees):
-            _fill(lists, residual[k], tagged, len(mine), low)
-            n_nodes, state = _grow(lists, tree, columns, mine, low, limits, tables, state, work)
-            _take_step(lists.words, tree, n_nodes, plan, factor, low, residual[k], step)
+            _fill(lists, residual[k], tagged, n_rows, len(mine), low)
+            n_nodes, state = _grow(
+                lists, tree, columns, weights, mine, n_rows, low, limits, tables, state, work
+            )
+            _take_step(lists.words, tree, n_nodes, plan, factor, low, residual[k], weights, step)
             raw[k] += step
             _add_to_queries(tree, n_nodes, query, held, leaf_of, totals[k])
 
 
 @compiled()
-def boost_and_predict(rows, subsets, seeds, bootstrap, query, plan, limits, out):  # type: ignore[no-untyped-def]
+def _weighed_start(loss, y, weights, counts, start):  # type: ignore[no-untyped-def]
+    """Start from weighted rows, and leave out those without weight; how many are left."""
+    masses, n_rows = np.empty(len(y)), 0
+    for i in range(len(y)):
+        counts[i] = counts[i] if weights[i] > 0.0 else 0
+        masses[i] = counts[i] * weights[i]
+        n_rows += counts[i]
+    start_of(loss, y, masses, masses.sum(), start)
+    return n_rows
+
+
+@compiled()
+def boost_and_predict(  # type: ignore[no-untyped-def]
+    rows, weights, subsets, seeds, bootstrap, query, plan, limits, out
+):
     """One ensemble for each mask; its raw predictions for all queries go to ``out``.
 
     ``rows`` are the columns of the training rows end to end, the rows in the order of each column,
-    and their targets; ``query`` has as many rows as fill whole groups. ``out`` (T, n_query, K) has
-    one output for each tree of a stage; NaN where a bootstrap sample has lost a class.
+    and their targets; ``weights`` (n,) may be None; ``query`` has as many rows as fill whole
+    groups. ``out`` (T, n_query, K) has one output for each tree of a stage; NaN where a bootstrap
+    sample has lost a class.
     """
     columns, order, y = rows
     begin, held = subsets
@@ -282,19 +336,24 @@ def boost_and_predict(rows, subsets, seeds, bootstrap, query, plan, limits, out)
         widest = max(widest, begin[t + 1] - begin[t])
     room = _make_work(widest, n)
     tables = make_tables(n, limits.min_leaf)
-    counts, start = np.ones(n, np.int64), np.empty(n_trees)
+    counts, start, n_rows = np.ones(n, np.int64), np.empty(n_trees), n
     raw, totals = np.empty((n_trees, n)), np.empty((n_trees, query.shape[1]))
     for t in range(len(begin) - 1):
         mine = held[begin[t] : begin[t + 1]]
         if bootstrap:
             draw_counts(seeds[t], counts)
-        start_of(plan.loss, y, counts, start)
+        if weights is None:
+            start_of(plan.loss, y, counts, n, start)
+        else:
+            n_rows = _weighed_start(plan.loss, y, weights, counts, start)
         for k in range(n_trees):
             raw[k], totals[k] = start[k], start[k]
         if not np.isnan(start[0]):
             _lay_out(room[0], columns, order, counts, mine)
             # A nonzero state for the generator, whatever the seed.
             state = (seeds[t] + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
-            _boost(room, rows, mine, plan, limits, tables, state, raw, query, totals)
+            _boost(
+                room, rows, weights, mine, n_rows, plan, limits, tables, state, raw, query, totals
+            )
         for k in range(n_trees):
             out[t, :, k] = totals[k, : out.shape[1]]

@@ -7,6 +7,7 @@ The formulas are those of scikit-learn's ``HalfSquaredError``, ``HalfBinomialLos
 import numpy as np
 
 from randsub._compile import compiled
+from randsub.engines.tree.splits import EPSILON
 
 SQUARED_ERROR, TWO_CLASSES, MORE_CLASSES = 0, 1, 2
 # Below this, the sum of p (1 - p) counts as zero for scikit-learn.
@@ -48,23 +49,27 @@ def _exp(x):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def start_of(loss, y, counts, start):  # type: ignore[no-untyped-def]
-    """Raw predictions before the first stage; NaN where a class has no rows."""
-    n = len(y)
+def start_of(loss, y, masses, total, start):  # type: ignore[no-untyped-def]
+    """Raw predictions before the first stage, from the number or the weight of each row.
+
+    NaN where a class has none; scikit-learn has a share for it that is next to nothing.
+    """
     if loss == MORE_CLASSES:
         start[:] = 0.0
-        for i in range(n):
-            start[int(y[i])] += counts[i]
+        for i in range(len(y)):
+            start[int(y[i])] += masses[i]
         for k in range(len(start)):
-            start[k] = np.log(start[k] / n) if start[k] > 0.0 else np.nan
+            share = start[k] / total
+            start[k] = np.log(share) if share > EPSILON else np.nan
         start -= start.mean()
         return
-    total = 0.0
-    for i in range(n):
-        total += counts[i] * y[i]
-    start[0] = total / n
+    above = 0.0
+    for i in range(len(y)):
+        above += masses[i] * y[i]
+    start[0] = above / total
     if loss == TWO_CLASSES:
-        start[0] = np.log(total / (n - total)) if 0.0 < total < n else np.nan
+        is_shared = EPSILON * total < above and EPSILON * total < total - above
+        start[0] = np.log(above / (total - above)) if is_shared else np.nan
 
 
 @compiled()
@@ -103,19 +108,22 @@ def residuals_of(loss, y, raw, residual):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def leaf_value(words, begin, size, low, loss, factor, residual):  # type: ignore[no-untyped-def]
+def leaf_value(words, begin, size, low, loss, factor, residual, weights):  # type: ignore[no-untyped-def]
     """The mean residual, or one Newton step; the lowest bits of the words are the rows."""
-    total = curvature = 0.0
-    if loss == SQUARED_ERROR:
-        for p in range(begin, begin + size):
-            total += residual[np.uintp(words[p] & low)]
-        return total / size
+    total = curvature = mass = 0.0
     for p in range(begin, begin + size):
-        r = residual[np.uintp(words[p] & low)]
+        row = np.uintp(words[p] & low)
+        weight = 1.0 if weights is None else weights[row]
+        mass += weight
+        total += weight * residual[row]
+    if loss == SQUARED_ERROR:
+        return total / mass
+    for p in range(begin, begin + size):
+        row = np.uintp(words[p] & low)
+        weight, r = 1.0 if weights is None else weights[row], residual[row]
         # Residuals of rows in the class are above zero, all others below, so that y is known.
         share = (1.0 if r > 0.0 else 0.0) - r
-        total += r
-        curvature += share * (1.0 - share)
-    if curvature / size < NO_CURVATURE:
+        curvature += weight * (share * (1.0 - share))
+    if curvature / mass < NO_CURVATURE:
         return 0.0
     return factor * total / curvature

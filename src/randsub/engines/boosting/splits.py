@@ -12,6 +12,7 @@ from randsub.engines.simd import (
     add,
     both,
     choose,
+    divide,
     greater,
     last_of,
     load,
@@ -22,7 +23,7 @@ from randsub.engines.simd import (
     subtract,
     total_of,
 )
-from randsub.engines.tree.kernels import EPSILON, SAME, take_best
+from randsub.engines.tree.splits import EPSILON, SAME, take_best
 
 
 @compiled()
@@ -89,6 +90,38 @@ def _scan_tied(numbers, values, one, mean, size, tables, best, place):  # type: 
 
 
 @compiled(forceinline=True)
+def _scan_weighed(  # type: ignore[no-untyped-def]
+    numbers, values, masses, one, mean, mass, size, tables, best, place
+):
+    """The same with weights: ``g ** 2 * (1 / left + 1 / right)`` for masses left and right.
+
+    The tables say only which counts are large enough.
+    """
+    inverse, backward = tables
+    behind = len(backward) - WIDTH - size
+    middle, before, highest, where = splat(mean), splat(0.0), splat(-1.0), splat(0)
+    mass_before, whole, nothing = splat(0.0), splat(mass), splat(0.0)
+    for p in range(0, size, WIDTH):
+        # Nothing, or NaN.
+        enough = multiply(add(load(inverse, p + 1), load(backward, behind + p)), nothing)
+        weight = load(masses, p)
+        run = running_sums(multiply(weight, subtract(load(numbers, one + p), middle)))
+        gap = add(run, before)
+        before = add(before, last_of(run))
+        run = running_sums(weight)
+        left = add(run, mass_before)
+        mass_before = add(mass_before, last_of(run))
+        both_sides = multiply(left, subtract(whole, left))
+        worth = add(divide(multiply(multiply(gap, gap), whole), both_sides), enough)
+        differs = greater(load(values, p + 1), add(load(values, p), splat(SAME)))
+        # Rounding may leave no mass to a side.
+        better = both(both(differs, greater(both_sides, nothing)), greater(worth, highest))
+        highest, where = choose(better, worth, highest), choose(better, splat(p), where)
+    store(best, 0, highest)
+    store(place, 0, where)
+
+
+@compiled(forceinline=True)
 def _first_best(best, place, at):  # type: ignore[no-untyped-def]
     """The highest of eight lanes, and the number of rows to its left; the first of equals."""
     highest, n_left = -np.inf, np.int64(0)
@@ -103,7 +136,7 @@ def _first_best(best, place, at):  # type: ignore[no-untyped-def]
 def scan(lists, columns, mine, low, start, size, mean, tables, work):  # type: ignore[no-untyped-def]
     """Worth and place of the best split of a node in each of its columns."""
     words, numbers, sorted_rows, tied = lists
-    worths, lefts, best, place, values = work
+    worths, lefts, best, place, values, _, _ = work
     n, m = len(sorted_rows) // len(tied), len(mine)
     stride = n + WIDTH
     for a in range(0, m, 2):
@@ -120,6 +153,37 @@ def scan(lists, columns, mine, low, start, size, mean, tables, work):  # type: i
                 values[p] = columns[line + np.uintp(words[at + p] & low)]
             _scan_tied(numbers, values, np.int64(at), mean, size, tables, best, place)
             worths[c], lefts[c] = _first_best(best, place, 0)
+
+
+@compiled()
+def scan_weighed(lists, columns, weights, mine, low, start, size, total, mass, tables, work):  # type: ignore[no-untyped-def]
+    """The same with weights, from the weighted sum of the node's targets and its mass."""
+    words, numbers, sorted_rows, tied = lists
+    worths, lefts, best, place, values, ascending, masses = work
+    n, mean = len(sorted_rows) // len(tied), total / mass
+    for c in range(len(mine)):
+        at, line = np.uintp(c * (n + WIDTH) + start), np.uintp(mine[c] * n)
+        for p in range(np.uintp(size)):
+            row = np.uintp(words[at + p] & low)
+            masses[p] = weights[row]
+            if tied[c]:
+                values[p] = columns[line + row]
+        shown = values if tied[c] else ascending
+        _scan_weighed(numbers, shown, masses, np.int64(at), mean, mass, size, tables, best, place)
+        worths[c], lefts[c] = _first_best(best, place, 0)
+
+
+@compiled()
+def weighed_moments(words, numbers, weights, low, at, size):  # type: ignore[no-untyped-def]
+    """Weighted sum, mass and weighted variance of the targets of a range."""
+    total = square = mass = 0.0
+    for p in range(at, at + size):
+        weight = weights[np.uintp(words[p] & low)]
+        mass += weight
+        total += weight * numbers[p]
+        square += weight * numbers[p] * numbers[p]
+    mean = total / mass
+    return total, mass, square / mass - mean * mean
 
 
 @compiled(forceinline=True)

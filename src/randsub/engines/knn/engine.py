@@ -45,8 +45,10 @@ class KNNEngine(CompiledEngine):
     )
 
     @classmethod
-    def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
-        return estimator.metric == "euclidean" or estimator.p == 2
+    def _obstacle(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> str | None:
+        if estimator.metric == "euclidean" or estimator.p == 2:
+            return None
+        return f"does not support p={estimator.p!r}; use p=2"
 
     def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
         # scikit-learn has the words for it.
@@ -58,7 +60,7 @@ class KNNEngine(CompiledEngine):
         # A model that a user has changed may look for other neighbours.
         if (
             (model.n_neighbors, model.weights) != (ours.n_neighbors, ours.weights)
-            or not (PARAMETERS.hold(model) and self._takes(model, X, None))
+            or not (PARAMETERS.hold(model) and self._obstacle(model, X, None) is None)
             or not isinstance(rows, np.ndarray)
             or rows.shape[0] < model.n_neighbors
         ):

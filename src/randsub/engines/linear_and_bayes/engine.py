@@ -47,11 +47,13 @@ class LinearAndBayesEngine(CompiledEngine):
     }
 
     @classmethod
-    def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
+    def _obstacle(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> str | None:
         # Double precision, whichever columns a mask holds.
         dtypes = [X.dtype] if frame_kind(X) is None else list(X.dtypes)
-        is_double = all(DOUBLE.fullmatch(str(dtype)) for dtype in dtypes)
-        return is_double and FAMILIES[type(estimator)].takes(estimator)
+        others = [str(dtype) for dtype in dtypes if not DOUBLE.fullmatch(str(dtype))]
+        if others:
+            return f"computes in double precision only, not in {others[0]}; use float64 columns"
+        return FAMILIES[type(estimator)].obstacle(estimator)
 
     @property
     def _family(self) -> Family:

@@ -26,9 +26,9 @@ class Family(ABC):
     classifies: ClassVar[bool]
     parameters: ClassVar[Parameters]
 
-    def takes(self, estimator: Any) -> bool:
-        """Whether models with these parameters are reproduced; a further condition, if any."""
-        return True
+    def obstacle(self, estimator: Any) -> str | None:
+        """What else is not reproduced of these parameters, and the remedy, if anything."""
+        return None
 
     @abstractmethod
     def predict(self, learner: Learner, batch: MaskBatch) -> FloatArray:

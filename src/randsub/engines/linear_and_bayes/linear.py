@@ -56,9 +56,11 @@ class RidgeFamily(LinearFamily):
         free={"alpha", "fit_intercept", "copy_X", "max_iter", "tol", "random_state"},
     )
 
-    def takes(self, estimator: Any) -> bool:
-        """A number above 0 as penalty."""
-        return isinstance(estimator.alpha, Real) and float(estimator.alpha) > 0.0
+    def obstacle(self, estimator: Any) -> str | None:
+        """A penalty other than a number above 0."""
+        if isinstance(estimator.alpha, Real) and float(estimator.alpha) > 0.0:
+            return None
+        return f"does not support alpha={estimator.alpha!r}; use one number above 0"
 
     def _system(self, estimator: Any) -> tuple[float, float]:
         return float(estimator.alpha), WORST_CONDITION

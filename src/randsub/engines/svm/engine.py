@@ -65,7 +65,7 @@ class SVMEngine(CompiledEngine):
     reproduced: ClassVar[Mapping[type, Parameters]] = dict.fromkeys((SVC, SVR), PARAMETERS)
 
     @classmethod
-    def _takes(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> bool:
+    def _obstacle(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> str | None:
         params = estimator.get_params(deep=False)
         weights = params.get("class_weight")
         numbers = [value for value in params.values() if isinstance(value, Real)]
@@ -73,9 +73,13 @@ class SVMEngine(CompiledEngine):
             if not all(
                 isinstance(weight, Real) and float(weight) > 0.0 for weight in weights.values()
             ):
-                return False
+                return f"does not support class_weight={weights}; use numbers above 0"
             numbers += weights.values()
-        return all(map(math.isfinite, numbers)) and _is_moderate(np.array(value_range(X)))
+        if not all(map(math.isfinite, numbers)):
+            return "does not support infinite parameters; use large numbers"
+        if not _is_moderate(np.array(value_range(X))):
+            return f"supports numbers up to {LARGEST_VALUE:g}; use other units"
+        return None
 
     def _predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
         learner, vectors = self.learner, model.support_vectors_

@@ -6,8 +6,9 @@ lists and a scan of all eight is one pass over the lines, in vector registers. A
 lines. Splitting it is a stable partition of each list from one of two sets of lists to the other;
 nodes of even depth have their lists in the first set, those of odd depth in the second.
 
-Nothing is divided in a scan: reciprocals and ``n log n`` of all counts are in tables. What happens
-once a node is inlined by force, since handing over arrays would take longer than small nodes do.
+What happens once a node is inlined by force, since handing over arrays would take longer than small
+nodes do. Weights, and missing values, are for a second compiled version of these kernels: it has a
+further list beside the targets, ``masses``, which is None in the first.
 """
 
 from typing import NamedTuple
@@ -17,37 +18,38 @@ import numpy as np
 from randsub._compile import compiled
 from randsub._typing import FloatArray, IntArray
 from randsub.engines.bootstrap import draw_counts
-from randsub.engines.simd import (
-    WIDTH,
-    add,
-    both,
-    choose,
-    greater,
-    load,
-    multiply,
-    splat,
-    store,
-    subtract,
-    upper_floats,
+from randsub.engines.simd import WIDTH
+from randsub.engines.tree.splits import (
+    ENTROPY,
+    count_up,
+    cut,
+    scan,
+    take_best,
+    value_of,
+    worth_of,
 )
-
-EPSILON = np.finfo(np.float64).eps
-# Values closer than this are one value to scikit-learn.
-SAME = np.float32(1e-7)
-SQUARES, GINI, ENTROPY = 0, 1, 2
+from randsub.engines.tree.weighted_splits import (
+    count_missing,
+    room_for_lines,
+    scan_masses,
+    weigh_up,
+    worth_of_mass,
+)
 
 
 class Limits(NamedTuple):
     """Where a tree stops growing.
 
     A split is worth making if the worth of its two sides, in the units of a scan, is ``min_gain``
-    more than that of the node.
+    more than that of the node. With weights, that is for a total weight of 1, and ``min_share`` is
+    the least part of it that a leaf must have.
     """
 
     max_depth: int
     min_split: int
     min_leaf: int
     min_gain: float
+    min_share: float = 0.0
 
 
 class Lists(NamedTuple):
@@ -65,7 +67,10 @@ class Nodes(NamedTuple):
     """A tree: node 0 is the root, and a node's children are neighbours, the left one first.
 
     A leaf is its own child, with a threshold that nothing exceeds. ``sums`` holds the sum of the
-    targets, or class counts, of the training rows of each node.
+    targets, or class counts, of the training rows of each node; ``masses`` their number, or weight.
+    ``column_of`` is a line of the queries. Where values are missing, these have two lines for each
+    column: in the first, for splits whose right side they go to, they are infinite, and minus
+    infinite in the second, which comes after the first lines of all columns.
     """
 
     column_of: IntArray
@@ -73,16 +78,20 @@ class Nodes(NamedTuple):
     child: IntArray
     sizes: IntArray
     sums: FloatArray
+    masses: FloatArray
 
 
 @compiled()
-def _value(entry):  # type: ignore[no-untyped-def]
-    """The value in an entry of a list."""
-    return np.int32(entry >> 32).view(np.float32)
+def _room_for_masses(weights, length):  # type: ignore[no-untyped-def]
+    """Lists of weights, if there are any."""
+    # Where an argument is None, the compiler leaves out what is never reached.
+    if weights is None:
+        return weights
+    return np.zeros(length)
 
 
 @compiled()
-def _fill(lists, columns, order, y, counts, mine):  # type: ignore[no-untyped-def]
+def _fill(lists, masses, columns, order, y, weights, counts, mine):  # type: ignore[no-untyped-def]
     """Lay out the first set of lists: all rows as often as drawn, sorted by each of the columns."""
     entries, targets = lists
     n = len(y)
@@ -95,118 +104,15 @@ def _fill(lists, columns, order, y, counts, mine):  # type: ignore[no-untyped-de
             for _ in range(counts[row]):
                 entries[at] = (np.int64(bits) << 32) | np.int64(row)
                 targets[at] = y[row]
+                if masses is not None:
+                    masses[at] = weights[row]
                 at += np.uintp(WIDTH)
 
 
 @compiled(forceinline=True)
-def _scan_squares(entries, targets, at, size, total, min_leaf, inverse, best, place, to):  # type: ignore[no-untyped-def]
-    """Best split of a range in eight lists: the sum of ``sum ** 2 / n`` of both sides."""
-    all_same, everything = splat(SAME), splat(total)
-    left, highest, where = splat(0.0), splat(-np.inf), splat(0)
-    for p in range(1, min_leaf):
-        left = add(left, load(targets, at + (p - 1) * WIDTH))
-    value = upper_floats(load(entries, at + (min_leaf - 1) * WIDTH))
-    for p in range(min_leaf, size - min_leaf + 1):
-        line = at + p * WIDTH
-        left = add(left, load(targets, line - WIDTH))
-        right = subtract(everything, left)
-        worth = add(
-            multiply(multiply(left, left), splat(inverse[p])),
-            multiply(multiply(right, right), splat(inverse[size - p])),
-        )
-        following = upper_floats(load(entries, line))
-        differs = greater(following, add(value, all_same))
-        value = following
-        better = both(differs, greater(worth, highest))
-        highest = choose(better, worth, highest)
-        where = choose(better, splat(p), where)
-    store(best, to, highest)
-    store(place, to, where)
-
-
-@compiled()
-def _scan_counts(  # type: ignore[no-untyped-def]
-    entries, targets, at, size, sums, node, left, min_leaf, table, gini, best, place, to, m
+def _partition(  # type: ignore[no-untyped-def]
+    entries, targets, masses, at, to, n_left, size, columns, line, below, width
 ):
-    """The same by gini (``sum_c n_c ** 2 / n``) or entropy (``sum_c n_c log n_c``)."""
-    worth_all = 0.0
-    for c in range(len(left)):
-        worth_all += sums[node, c] ** 2 if gini else table[int(sums[node, c])]
-    for lane in range(min(WIDTH, m - to)):
-        left[:] = 0
-        worth_left, worth_right = 0.0, worth_all
-        highest, where = -np.inf, 0
-        for p in range(1, size - min_leaf + 1):
-            line = at + p * WIDTH + lane
-            c = int(targets[line - WIDTH])
-            here = left[c]
-            there = int(sums[node, c]) - here
-            left[c] = here + 1
-            if gini:
-                worth_left += 2 * here + 1
-                worth_right -= 2 * there - 1
-                worth = worth_left * table[p] + worth_right * table[size - p]
-            else:
-                worth_left += table[here + 1] - table[here]
-                worth_right += table[there - 1] - table[there]
-                worth = worth_left - table[p] + worth_right - table[size - p]
-            differs = _value(entries[line]) > _value(entries[line - WIDTH]) + SAME
-            if worth > highest and differs and p >= min_leaf:
-                highest, where = worth, p
-        best[to + lane], place[to + lane] = highest, where
-
-
-@compiled(forceinline=True)
-def take_best(best, width, state):  # type: ignore[no-untyped-def]
-    """The column of the best split, at random among equals, and the generator's next state."""
-    highest = -np.inf
-    for a in range(width):
-        highest = max(highest, best[a])
-    if highest == -np.inf:
-        return -1, state
-    n_best = 0
-    for a in range(width):
-        n_best += best[a] == highest
-    # xorshift; the upper half times the number of choices, for its upper half.
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    state ^= state << np.uint64(17)
-    skip = np.int64(((state >> np.uint64(32)) * np.uint64(n_best)) >> np.uint64(32))
-    taken = n_seen = 0
-    for a in range(width):
-        is_best = best[a] == highest
-        taken = a if is_best and n_seen == skip else taken
-        n_seen += is_best
-    return taken, state
-
-
-@compiled(forceinline=True)
-def _is_pure(targets, at, size, sums, node):  # type: ignore[no-untyped-def]
-    """Write the sum of a node's targets, or its class counts; whether they are all the same."""
-    end = at + size * WIDTH
-    if sums.shape[1] > 1:
-        for c in range(sums.shape[1]):
-            sums[node, c] = 0.0
-        largest = 0.0
-        for line in range(at, end, WIDTH):
-            c = int(targets[line])
-            sums[node, c] += 1.0
-            largest = max(largest, sums[node, c])
-        return largest == size
-    if size == 1:
-        sums[node, 0] = targets[at]
-        return True
-    total = squares = 0.0
-    for line in range(at, end, WIDTH):
-        total += targets[line]
-        squares += targets[line] * targets[line]
-    sums[node, 0] = total
-    mean = total / size
-    return squares / size - mean * mean <= EPSILON
-
-
-@compiled(forceinline=True)
-def _partition(entries, targets, at, to, n_left, size, columns, line, below, width):  # type: ignore[no-untyped-def]
     """Rows up to the split value first, each side in its former order, from one set to the other.
 
     There is no branch to mispredict: where a row goes is arithmetic.
@@ -223,6 +129,8 @@ def _partition(entries, targets, at, to, n_left, size, columns, line, below, wid
             place = left if stays else right
             entries[place] = entry
             targets[place] = targets[source]
+            if masses is not None:
+                masses[place] = masses[source]
             left += step if stays else np.uintp(0)
             right += np.uintp(0) if stays else step
             source += step
@@ -250,111 +158,140 @@ def walk(nodes, query, leaf_of):  # type: ignore[no-untyped-def]
 @compiled()
 def _write(nodes, leaf_of, out):  # type: ignore[no-untyped-def]
     """Means, or shares of classes, of the leaves."""
-    sizes, sums = nodes.sizes, nodes.sums
+    masses, sums = nodes.masses, nodes.sums
     for i in range(len(leaf_of)):
         leaf = leaf_of[i]
-        size = sizes[leaf]
+        mass = masses[leaf]
         if sums.shape[1] > 1:
             for c in range(out.shape[1]):
-                out[i, c] = sums[leaf, c] / size
+                out[i, c] = sums[leaf, c] / mass
         elif out.shape[1] == 2:
             # Two classes are targets -1 and 1.
-            out[i, 0] = (size - sums[leaf, 0]) / (2 * size)
-            out[i, 1] = (size + sums[leaf, 0]) / (2 * size)
+            out[i, 0] = (mass - sums[leaf, 0]) / (2.0 * mass)
+            out[i, 1] = (mass + sums[leaf, 0]) / (2.0 * mass)
         else:
-            out[i, 0] = sums[leaf, 0] / size
+            out[i, 0] = sums[leaf, 0] / mass
 
 
 @compiled(forceinline=True)
-def _worth(sums, node, size, criterion, table):  # type: ignore[no-untyped-def]
-    """What a node is worth before it is split, in the units of a scan."""
-    if sums.shape[1] == 1:
-        return sums[node, 0] * sums[node, 0] * table[size]
-    worth = 0.0
-    for c in range(sums.shape[1]):
-        count = sums[node, c]
-        worth += table[int(count)] if criterion == ENTROPY else count * count * table[size]
-    return worth - table[size] if criterion == ENTROPY else worth
+def _is_pure(targets, masses, at, size, head, gap, sums, mass_of, node):  # type: ignore[no-untyped-def]
+    """Write what a node's rows add up to, and say whether their targets are all the same."""
+    if masses is not None:
+        return weigh_up(targets, masses, at, size, head, gap, sums, mass_of, node)
+    mass_of[node] = size
+    return count_up(targets, at, size, sums, node)
 
 
 @compiled()
-def cut(below, above):  # type: ignore[no-untyped-def]
-    """The threshold between two values, as scikit-learn rounds it."""
-    middle = np.float64(below) / 2.0 + np.float64(above) / 2.0
-    if middle == above or not np.isfinite(middle):
-        return np.float64(below)
-    return middle
-
-
-@compiled(forceinline=True)
-def _scan(  # type: ignore[no-untyped-def]
-    entries, targets, at, m, size, sums, node, criterion, min_leaf, table, best, place, left
+def _grow(  # type: ignore[no-untyped-def]
+    lists, masses, nodes, columns, mine, n_rows, apart, criterion, limits, table, state, work, todo
 ):
-    """Worth and place of the best split of a node in each of its columns."""
-    block = (len(table) - 1) * WIDTH
-    for a in range(0, m, WIDTH):
-        head = at + a // WIDTH * block
-        if sums.shape[1] == 1:
-            total = sums[node, 0]
-            _scan_squares(entries, targets, head, size, total, min_leaf, table, best, place, a)
-            continue
-        gini = criterion == GINI
-        _scan_counts(
-            entries,
-            targets,
-            head,
-            size,
-            sums,
-            node,
-            left,
-            min_leaf,
-            table,
-            gini,
-            best,
-            place,
-            a,
-            m,
-        )
+    """Split nodes, the leftmost first, until nothing is left to split.
 
-
-@compiled()
-def _grow(lists, nodes, columns, mine, n, criterion, limits, table, state, work):  # type: ignore[no-untyped-def]
-    """Split nodes, the leftmost first, until nothing is left to split."""
+    ``n_rows`` are in the lists; ``apart`` is between the two lines of a column of the queries.
+    """
     # Taken apart once: every array that is taken from a tuple counts a reference.
     entries, targets = lists
-    column_of, threshold, child, sizes, sums = nodes
-    best, place, left, todo = work
-    max_depth, min_split, min_leaf, min_gain = limits
+    column_of, threshold, child, sizes, sums, mass_of = nodes
+    best, place, left, lines, places = work
+    max_depth, min_split, min_leaf, min_gain, min_share = limits
+    n = len(table) - 1
     m, block, half = len(mine), n * WIDTH, len(targets) // 2
     n_nodes, n_todo = 1, 0
-    child[0], threshold[0], sizes[0] = 0, np.inf, n
-    if not _is_pure(targets, np.int64(0), n, sums, np.int64(0)) and n >= min_split:
+    child[0], threshold[0], sizes[0] = 0, np.inf, n_rows
+    start = node = np.int64(0)
+    pure = _is_pure(targets, masses, start, n_rows, n_rows, 0, sums, mass_of, node)
+    min_mass = least = 0.0
+    if masses is not None:
+        min_gain *= mass_of[0]
+        min_mass = min_share * mass_of[0]
+        # More than this is at least the minimum.
+        least = np.nextafter(min_mass, 0.0)
+    if not pure and n_rows >= min_split and mass_of[0] >= 2.0 * min_mass:
         todo[0, 0], todo[0, 1], todo[0, 2] = 0, 0, 0
         n_todo = 1
     while n_todo:
         n_todo -= 1
         start, depth, node = todo[n_todo, 0], todo[n_todo, 1], todo[n_todo, 2]
-        size = sizes[node]
+        size, mass = sizes[node], mass_of[node]
         at = (depth & 1) * half + start * WIDTH
-        _scan(
-            entries, targets, at, m, size, sums, node, criterion, min_leaf, table, best, place, left
-        )
+        if masses is None:
+            scan(
+                entries,
+                targets,
+                at,
+                m,
+                block,
+                size,
+                sums,
+                node,
+                criterion,
+                min_leaf,
+                table,
+                best,
+                place,
+                left,
+            )
+        else:
+            scan_masses(
+                entries,
+                targets,
+                masses,
+                at,
+                m,
+                block,
+                size,
+                sums,
+                mass,
+                node,
+                criterion,
+                min_leaf,
+                least,
+                best,
+                place,
+                lines,
+                places,
+            )
         split, state = take_best(best, m, state)
-        if split < 0 or best[split] - _worth(sums, node, size, criterion, table) < min_gain:
+        if split < 0:
             continue
-        n_left = place[split]
+        if masses is None:
+            worth = worth_of(sums, node, size, criterion, table)
+        else:
+            worth = worth_of_mass(sums, node, mass, criterion)
+        if best[split] - worth < min_gain:
+            continue
+        head, gap, line = place[split], 0, mine[split] * n
+        n_left = head
         first = at + split // WIDTH * block + split % WIDTH
-        middle = first + n_left * WIDTH
-        below = _value(entries[middle - WIDTH])
-        threshold[node] = cut(below, _value(entries[middle]))
-        column_of[node], child[node] = mine[split], n_nodes
+        to_left = n_left > size - n_left
+        if masses is not None:
+            n_missing = count_missing(entries, first, size)
+            if n_missing:
+                to_left = head < 0
+            if head < 0:
+                # Missing values, at the end of the list, go to the left.
+                head = -head
+                n_left, gap, line = (
+                    head + n_missing,
+                    size - n_missing - head,
+                    len(columns) // 2 + line,
+                )
+        middle = first + head * WIDTH
+        below = value_of(entries[middle - WIDTH])
+        threshold[node] = cut(below, value_of(entries[middle]))
+        column_of[node], child[node] = mine[split] + (apart if to_left else 0), n_nodes
         n_before = n_todo
         for right in range(1, -1, -1):
             kid = n_nodes + right
             kid_size = size - n_left if right else n_left
             child[kid], threshold[kid], sizes[kid] = kid, np.inf, kid_size
-            pure = _is_pure(targets, middle if right else first, kid_size, sums, kid)
-            if not pure and kid_size >= min_split and depth + 1 < max_depth:
+            begin, n_head = (middle, kid_size) if right else (first, head)
+            pure = _is_pure(targets, masses, begin, kid_size, n_head, gap, sums, mass_of, kid)
+            grows = not pure and kid_size >= min_split and depth + 1 < max_depth
+            if masses is not None:
+                grows = grows and mass_of[kid] >= 2.0 * min_mass
+            if grows:
                 todo[n_todo, 0] = start + n_left if right else start
                 todo[n_todo, 1], todo[n_todo, 2] = depth + 1, kid
                 n_todo += 1
@@ -362,27 +299,41 @@ def _grow(lists, nodes, columns, mine, n, criterion, limits, table, state, work)
         # The lists matter only where something is left to split.
         if n_todo > n_before:
             to = half - (depth & 1) * half + start * WIDTH
-            line = mine[split] * n
             for a in range(0, m, WIDTH):
                 skip, width = a // WIDTH * block, min(WIDTH, m - a)
                 source, goal = at + skip, to + skip
                 _partition(
-                    entries, targets, source, goal, n_left, size, columns, line, below, width
+                    entries,
+                    targets,
+                    masses,
+                    source,
+                    goal,
+                    n_left,
+                    size,
+                    columns,
+                    line,
+                    below,
+                    width,
                 )
 
 
 @compiled()
 def grow_and_predict(  # type: ignore[no-untyped-def]
-    rows, subsets, seeds, bootstrap, query, criterion, limits, out
+    rows, weights, subsets, seeds, bootstrap, query, criterion, limits, out
 ):
     """One tree for each mask; its answers for all queries go to ``out`` (T, n_query, C).
 
     ``rows`` are the columns of the training rows end to end, the rows in the order of each column,
-    and their targets. With ``bootstrap``, each tree is grown on rows drawn with replacement.
+    and their targets. Missing values are infinite; if there are any, all columns are there a second
+    time, with minus infinity in their place. The same holds for the lines of ``query``. ``weights``
+    (n,), or None, are needed for missing values in the training rows. With ``bootstrap``, each tree
+    is grown on rows drawn with replacement. The answer is NaN where no row has a weight.
     """
     columns, order, y = rows
     begin, held = subsets
     n, n_queries, n_outputs = len(y), query.shape[1], out.shape[2]
+    n_columns = len(order) // n
+    apart = query.shape[0] - n_columns
     table = np.zeros(n + 1)
     for i in range(1, n + 1):
         table[i] = i * np.log(i) if criterion == ENTROPY else 1.0 / i
@@ -391,6 +342,7 @@ def grow_and_predict(  # type: ignore[no-untyped-def]
         widest = max(widest, begin[t + 1] - begin[t])
     n_lanes = (widest + WIDTH - 1) // WIDTH * WIDTH
     lists = Lists(np.zeros(2 * n * n_lanes, np.int64), np.zeros(2 * n * n_lanes))
+    masses = _room_for_masses(weights, 2 * n * n_lanes)
     n_sums = n_outputs if criterion == ENTROPY or n_outputs > 2 else 1
     nodes = Nodes(
         np.zeros(2 * n, np.int64),
@@ -398,22 +350,46 @@ def grow_and_predict(  # type: ignore[no-untyped-def]
         np.empty(2 * n, np.int64),
         np.empty(2 * n, np.int64),
         np.empty((2 * n, n_sums)),
+        np.empty(2 * n),
     )
     work = (
         np.empty(n_lanes),  # worth of the best split of each column
         np.empty(n_lanes, np.int64),  # and its place
         np.zeros(n_sums, np.int64),  # class counts on the left
-        np.empty((n + 1, 3), np.int64),  # nodes to split: start, depth, node
+        *room_for_lines(n_sums),
     )
+    todo = np.empty((n + 1, 3), np.int64)  # nodes to split: start, depth, node
     leaf_of = np.empty(n_queries, np.int64)
-    counts = np.ones(n, np.int64)
+    counts, n_rows = np.ones(n, np.int64), n
     for t in range(len(begin) - 1):
         mine = held[begin[t] : begin[t + 1]]
         if bootstrap:
             draw_counts(seeds[t], counts)
-        _fill(lists, columns, order, y, counts, mine)
+        if weights is not None:
+            n_rows = 0
+            for i in range(n):
+                counts[i] = counts[i] if weights[i] > 0.0 else 0
+                n_rows += counts[i]
+            if n_rows == 0:
+                out[t] = np.nan
+                continue
+        _fill(lists, masses, columns, order, y, weights, counts, mine)
         # A nonzero state for the generator, whatever the seed.
         state = (seeds[t] + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
-        _grow(lists, nodes, columns, mine, n, criterion, limits, table, state, work)
+        _grow(
+            lists,
+            masses,
+            nodes,
+            columns,
+            mine,
+            n_rows,
+            apart,
+            criterion,
+            limits,
+            table,
+            state,
+            work,
+            todo,
+        )
         walk(nodes, query, leaf_of)
         _write(nodes, leaf_of, out[t])
