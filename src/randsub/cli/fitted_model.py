@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 from sklearn.base import is_classifier
 
+from randsub.cli.output_files import already_there
 from randsub.cli.tables import TableError
 from randsub.cli.tables.column_checks import (
     as_numbers,
@@ -120,7 +121,9 @@ def check_model_folder(path: Path, *, replace: bool, format: str) -> None:
         Whether an existing model folder may be replaced; no other folder ever is.
     format : {"skops", "joblib"}
     """
-    check_path(path, overwrite=replace)
+    check_path(path, overwrite=True)
+    if not replace and path.is_dir() and any(path.iterdir()):
+        raise already_there(path)
     if format == "skops" and find_spec("skops") is None:
         raise ImportError(
             "A model folder needs skops: pip install skops. Without it, use --format joblib, which "

@@ -36,9 +36,9 @@ exit codes:
   130  stopped by Ctrl-C
   143  stopped by SIGTERM
 
-Files and folders are written completely or not at all. A command that is
-stopped leaves nothing behind, except for `fit --checkpoint` and
-`fit --keep-best`.
+Files and folders are written completely or not at all, and none is replaced
+without --force. A command that is stopped leaves nothing behind, except for
+`fit --checkpoint` and `fit --keep-best`.
 """
 
 
@@ -56,7 +56,7 @@ def fit(options: Options) -> None:
     """
     options.add("DATA", _TABLE_FILE, Path)
     options.add("-o --output FOLDER", "model folder to write", Path, required=True)
-    options.add("--force", "replace an existing model folder")
+    _add_force(options, "model folder or checkpoint")
     options.add(
         "--format {skops,joblib}",
         "format of the model file; joblib stores any Python object, but loading it can run "
@@ -132,6 +132,7 @@ def predict(options: Options) -> None:
         "output file: .csv, .tsv, .parquet or .feather (default: csv on standard output)",
         Path,
     )
+    _add_force(options)
     options.add(
         "--probabilities", "add a column for each class: its probability, or share of votes"
     )
@@ -153,6 +154,7 @@ def rank(options: Options) -> None:
         default="table",
     )
     options.add("-o --output FILE", "write a .csv, .tsv, .parquet or .feather file instead", Path)
+    _add_force(options)
 
 
 def select(options: Options) -> None:
@@ -165,6 +167,7 @@ def select(options: Options) -> None:
     _add_model(options)
     options.add("DATA", "table to take the columns from", Path)
     options.add("-o --output FILE", _TABLE_FILE, Path, required=True)
+    _add_force(options)
     rule = options.exclusive(required=True)
     rule.add("--top N", "the N most important", number_from(int, 1))
     rule.add("--threshold A", "those with an alpha of at least A", number_from(float, 0, 1))
@@ -193,6 +196,7 @@ def report(options: Options) -> None:
     options.add(
         "-o --output FILE", "output file (default: report.html)", Path, default=Path("report.html")
     )
+    _add_force(options)
     options.add("--data FILE", "the training table, if it was moved", Path)
     options.add("--test FILE", "table of rows that the model has not seen", Path)
     options.add("--title TEXT", "title of the report")
@@ -221,6 +225,7 @@ def network(options: Options) -> None:
     """
     options.add("DATA", "table of expression data", Path)
     options.add("-o --output FILE", "output file: .csv, .tsv or .graphml", Path, required=True)
+    _add_force(options)
     options.add(
         "--regulators LIST",
         "candidate regulators: a file with one name per line, or names separated by commas "
@@ -258,6 +263,7 @@ def simulate(options: Options) -> None:
     """
     options.add("PROBLEM", ", ".join(PROBLEMS), choices=PROBLEMS)
     options.add("-o --output FILE", _TABLE_FILE, Path, required=True)
+    _add_force(options)
     options.add("--truth FILE", "table of the relevant features, or of the links", Path)
     options.add("--samples N", "number of rows (default: 500; network: 200)", number_from(int, 2))
     options.add("--irrelevant N", "irrelevant features (default: 300)", number_from(int, 0))
@@ -341,6 +347,10 @@ def _add_model(options: Options) -> None:
     trust = options.section("loading the model")
     trust.add("--trust TYPE...", "types in the model file to trust, as listed by the error message")
     trust.add("--allow-joblib", "load a joblib file, which can run arbitrary code")
+
+
+def _add_force(options: Options, what: str = "file") -> None:
+    options.add("--force", f"replace an existing {what}")
 
 
 def _add_separator(options: Options) -> None:

@@ -92,8 +92,9 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
     """Read and check everything."""
     if args.resume is not None and not args.resume.is_file():
         raise FileNotFoundError(f"There is no checkpoint {args.resume} to resume from.")
-    if args.checkpoint is not None:
-        check_file(args.checkpoint)
+    if args.checkpoint is not None and args.checkpoint != args.resume:
+        instead = f"continue from it with --resume {shlex.quote(str(args.checkpoint))}"
+        check_file(args.checkpoint, replace=args.force, instead=instead)
     unchecked, task, reason = read_training(args)
     for name in args.categorical:
         find_column(args.data, unchecked.X, name, "--categorical")

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> None:
     suffix = args.output.suffix.lower()
     if suffix not in (".csv", ".tsv", ".graphml"):
         raise ValueError(f"{args.output}: links are written to .csv, .tsv or .graphml files.")
-    check_file(args.output)
+    check_file(args.output, replace=args.force)
     console = Console(args)
     base = make_base_models(args.base, args.base_param, "regression", takes_auto=False)
     expression = _read_expression(args, args.data)

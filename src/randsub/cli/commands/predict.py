@@ -18,7 +18,7 @@ from randsub.cli.tables.table_writer import as_csv
 def run(args: argparse.Namespace) -> None:
     """Predict, and score the predictions if the table has the target."""
     if args.output is not None:
-        check_table_file(args.output)
+        check_table_file(args.output, replace=args.force)
     console = Console(args)
     fitted = FittedModel(args)
     if args.probabilities and fitted.task != "classification":

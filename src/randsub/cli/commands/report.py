@@ -14,7 +14,7 @@ from randsub.report import write_report
 
 def run(args: argparse.Namespace) -> None:
     """Write the report."""
-    check_file(args.output)
+    check_file(args.output, replace=args.force)
     console = Console(args)
     fitted = FittedModel(args)
     training = _training_samples(args, fitted, console)

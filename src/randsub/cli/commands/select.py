@@ -14,7 +14,7 @@ from randsub.selection import ShadowSelector
 
 def run(args: argparse.Namespace) -> None:
     """Select columns, most important first, and write them with the target."""
-    check_table_file(args.output)
+    check_table_file(args.output, replace=args.force)
     console = Console(args)
     fitted = FittedModel(args)
     frame = read_table(args.data, args.separator)
