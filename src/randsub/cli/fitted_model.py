@@ -9,13 +9,15 @@ from typing import Any
 import pandas as pd
 from sklearn.base import is_classifier
 
+from randsub.cli.console import Console
 from randsub.cli.output_files import already_there
-from randsub.cli.tables import TableError
+from randsub.cli.tables import Layout, TableError, read_table
 from randsub.cli.tables.column_checks import (
     as_numbers,
     check_numbers,
     check_weights,
     find_column,
+    names_a_row,
     same_labels,
     with_categories,
 )
@@ -56,6 +58,13 @@ class FittedModel:
         self.target = None if data is None else data.target
         self.source = None if data is None or data.source is None else Path(data.source)
         self.extra: dict[str, Any] = self.folder.facts["extra"]
+        # Of commands that read tables.
+        if hasattr(args, "decimal"):
+            self.layout = Layout.of(args, self.extra.get("layout"))
+
+    def read(self, path: Path, console: Console) -> pd.DataFrame:
+        """A table, laid out as the options say or else as the training table was."""
+        return read_table(path, self.layout, console.say)
 
     def features(self, path: Path, frame: pd.DataFrame) -> pd.DataFrame:
         """The columns that the model was trained on, in its order and with its types."""
@@ -63,10 +72,11 @@ class FittedModel:
         known = set(frame.columns)
         lacking = [name for name in names if name not in known]
         if lacking:
+            transposed = names_a_row(frame, lacking[0])
             raise TableError(
                 path,
                 f"it lacks {len(lacking)} of the {len(names)} columns that {self.path} was trained "
-                f"on: {listed(lacking)}",
+                f"on: {listed(lacking)}{transposed and f'; {transposed}'}",
             )
         X = frame[names]
         texts = [name for name in self.extra.get("categorical", ()) if name in set(names)]

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter, validate_data
@@ -27,6 +24,7 @@ from randsub._tables import (
 from randsub._typing import IntArray, Table
 from randsub.estimators.categories import CategoryEncoder, choose_categorical
 from randsub.estimators.fit_data import Given, Layout, Samples
+from randsub.estimators.missing_values import naming_base_models
 
 # Its square leaves room for products with other numbers of this size, and for long sums.
 LARGEST = 1e100
@@ -154,7 +152,8 @@ def _check_missing(model: Any, X: Table, encoder: CategoryEncoder | None, tags: 
     if not model._fills_missing() and (not _lists_categories(model) or tags.allow_nan):
         return
     labels: IntArray = np.arange(0) if encoder is None else encoder.columns
-    refuse_missing(model, X, np.setdiff1d(np.arange(X.shape[1]), labels))
+    with naming_base_models(model):
+        refuse_missing(model, X, np.setdiff1d(np.arange(X.shape[1]), labels))
 
 
 def _validation(
@@ -175,14 +174,15 @@ def _validation(
 
 
 def _check_width(model: Any, X: Table, tags: Any, *, reset: bool, **options: Any) -> Table:
-    return check_table(
-        model,
-        X,
-        reset=reset,
-        accept_sparse=tags.sparse,
-        allow_nan=tags.allow_nan or _lists_categories(model),
-        **options,
-    )
+    with naming_base_models(model):
+        return check_table(
+            model,
+            X,
+            reset=reset,
+            accept_sparse=tags.sparse,
+            allow_nan=tags.allow_nan or _lists_categories(model),
+            **options,
+        )
 
 
 def check_table(
@@ -391,55 +391,3 @@ def check_weight_magnitude(weight: Any, what: str) -> None:
             f"weights must be at least {LEAST_WEIGHT:g}. Use 0 to leave a sample out, or "
             "multiply all weights by the same number."
         )
-
-
-# -- missing values --------------------------------------------------------------------------------
-
-
-def takes_missing(estimator: Any) -> bool:
-    """Whether the estimator accepts NaN in X, as far as it can be known.
-
-    scikit-learn's tag ``allow_nan`` tells for single estimators. A pipeline does not know that it
-    begins with an imputer, nor does a search know its estimator, so these are inspected. If that is
-    inconclusive, the answer is yes, and the base model itself decides.
-    """
-    if isinstance(estimator, Pipeline):
-        for _, step in estimator.steps:
-            if _is_nothing(step):
-                continue
-            if not takes_missing(step):
-                return False
-            if _fills_missing(step):
-                return True
-        return True
-    if isinstance(estimator, ColumnTransformer):
-        return all(_is_nothing(p) or takes_missing(p) for p in _transformers(estimator))
-    if get_tags(estimator).input_tags.allow_nan or _is_opaque(estimator):
-        return True
-    inner = [getattr(estimator, name, None) for name in ("estimator", "regressor", "classifier")]
-    return any(takes_missing(part) for part in inner if hasattr(part, "fit"))
-
-
-def _fills_missing(estimator: Any) -> bool:
-    """Whether the output of a transformer can be assumed to have no NaN."""
-    if isinstance(estimator, Pipeline):
-        return any(_fills_missing(step) for _, step in estimator.steps)
-    if isinstance(estimator, ColumnTransformer):
-        return all(p == "drop" or _fills_missing(p) for p in _transformers(estimator))
-    return type(estimator).__name__.endswith("Imputer") or _is_opaque(estimator)
-
-
-def _is_opaque(estimator: Any) -> bool:
-    """Whether a transformer cannot be known: a user's function, or one of another library."""
-    foreign = not type(estimator).__module__.startswith("sklearn.")
-    return isinstance(estimator, FunctionTransformer) or (
-        foreign and hasattr(estimator, "transform")
-    )
-
-
-def _is_nothing(part: Any) -> bool:
-    return part is None or isinstance(part, str)
-
-
-def _transformers(estimator: ColumnTransformer) -> list[Any]:
-    return [part for _, part, _ in estimator.transformers] + [estimator.remainder]

@@ -18,6 +18,7 @@ from randsub.cli.model_parameters import set_parameters
 from randsub.cli.option_values import make_penalty
 from randsub.cli.output_files import check_file, named_in_errors
 from randsub.cli.stop_signals import StopOnSignal, interruptions_are_errors
+from randsub.cli.tables import Layout
 from randsub.cli.tables.column_checks import Task, find_column
 from randsub.cli.tables.column_groups import read_groups
 from randsub.cli.training_progress import TrainingProgress
@@ -55,6 +56,8 @@ def run(args: argparse.Namespace) -> None:
         "base": args.base,
         "categorical": samples.categorical,
         "weight": args.weight,
+        "left_out": samples.left_out,
+        "layout": Layout.of(args).as_dict(),
         "validation": None if args.validation is None else str(args.validation.resolve()),
         "stopped": model.stop_reason_,
     }
@@ -95,7 +98,7 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
     if args.checkpoint is not None and args.checkpoint != args.resume:
         instead = f"continue from it with --resume {shlex.quote(str(args.checkpoint))}"
         check_file(args.checkpoint, replace=args.force, instead=instead)
-    unchecked, task, reason = read_training(args)
+    unchecked, task, reason = read_training(args, console)
     for name in args.categorical:
         find_column(args.data, unchecked.X, name, "--categorical")
     base = make_base_models(args.base, args.base_param, task)
@@ -105,7 +108,7 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
     _set_groups_and_penalty(args, model, samples)
     if args.categorical:
         model.set_params(categorical_features=samples.categorical)
-    validation = read_validation(args, samples, task)
+    validation = read_validation(args, samples, task, console)
     console.say(
         f"{args.data}: {samples.X.shape[0]} rows, {samples.X.shape[1]} features, target "
         f"{args.target!r}."
@@ -185,6 +188,7 @@ def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:
         "target": args.target,
         "rows": int(job.samples.X.shape[0]),
         "features": int(job.samples.X.shape[1]),
+        "left_out": job.samples.left_out,
         "base": args.base,
         "shares": getattr(model, "shares_", {}),
         "repeats": model.n_repeats_,

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from randsub.cli.console import Console, write_line
 from randsub.cli.fitted_model import FittedModel
-from randsub.cli.tables import check_table_file, read_table, write_table
+from randsub.cli.tables import check_table_file, write_table
 from randsub.cli.tables.table_writer import as_csv
 
 
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(
             f"--probabilities is for classification, but {args.model} is a regression model."
         )
-    frame = read_table(args.data, args.separator)
+    frame = fitted.read(args.data, console)
     X = fitted.features(args.data, frame)
     if args.jobs is not None:
         fitted.model.set_params(n_jobs=args.jobs)
