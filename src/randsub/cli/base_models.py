@@ -78,6 +78,24 @@ def make_base_models(
     return [(name, make_base_model(kind, own[name], task)) for name, kind in kinds]
 
 
+def refusing_missing(names: str, base: Any) -> list[str]:
+    """Names of those base models that cannot be trained on missing values.
+
+    Parameters
+    ----------
+    names : str
+        As for :func:`make_base_models`.
+    base : object
+        What it returned for them.
+    """
+    from randsub.estimators.missing_values import takes_missing
+
+    if isinstance(base, str):
+        return []
+    models = base if isinstance(base, list) else [(names, base)]
+    return [name for name, model in models if not takes_missing(model)]
+
+
 def make_base_model(name: str, params: Sequence[tuple[str, Any]], task: Task) -> Any:
     """The base model of ``--base`` and ``--base-param``.
 

@@ -58,9 +58,7 @@ class FittedModel:
         self.target = None if data is None else data.target
         self.source = None if data is None or data.source is None else Path(data.source)
         self.extra: dict[str, Any] = self.folder.facts["extra"]
-        # Of commands that read tables.
-        if hasattr(args, "decimal"):
-            self.layout = Layout.of(args, self.extra.get("layout"))
+        self.layout = Layout.of(args, self.extra.get("layout"))
 
     def read(self, path: Path, console: Console) -> pd.DataFrame:
         """A table, laid out as the options say or else as the training table was."""

@@ -1,7 +1,7 @@
 """The training and validation samples of ``randsub fit``, checked before anything is trained."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -80,15 +80,16 @@ def _without_row_labels(
 
 
 def check_training(
-    args: argparse.Namespace, samples: TrainingTable, task: Task, *, takes_missing: bool
+    args: argparse.Namespace, samples: TrainingTable, task: Task, refusing: Sequence[str]
 ) -> TrainingTable:
-    """The training samples as numbers and categories, if a model can be trained on them."""
+    """The training samples as numbers and categories, if a model can be trained on them.
+
+    `refusing` are the base models that cannot be trained on missing values.
+    """
     y = check_target(args.data, samples.y, task)
     if len(y) < 3:
         raise TableError(args.data, f"it has {len(y)} row(s), but at least 3 are needed")
-    X = check_features(
-        args.data, samples.X, args.categorical, base=None if takes_missing else args.base
-    )
+    X = check_features(args.data, samples.X, args.categorical, refusing)
     return replace(samples, X=X, y=y)
 
 

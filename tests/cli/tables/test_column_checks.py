@@ -100,7 +100,7 @@ def test_targets_as_arrays():
 def test_features_that_cannot_be_learned_from(column, told):
     X = pd.DataFrame({"b": np.arange(12.0), "c": pd.Series(column)})
     with pytest.raises(TableError) as error:
-        check_features(PATH, X, (), base="knn")
+        check_features(PATH, X, (), ["knn"])
     assert told in str(error.value)
 
 
@@ -114,7 +114,7 @@ def test_features_as_they_are_learned_from():
             "code": [7, 8, 7, 8],
         }
     )
-    checked = check_features(PATH, X, ["code"], base="knn")
+    checked = check_features(PATH, X, ["code"], ["knn"])
     assert list(checked.columns) == list(X.columns)
     assert [dtype.kind for dtype in checked.dtypes] == ["f", "f", "O", "f", "O"]
     assert checked["digits"].tolist() == [1.0, 2.5, 3.0, 4.0]
@@ -124,7 +124,7 @@ def test_features_as_they_are_learned_from():
 
 def test_gaps_pass_where_the_base_model_takes_them():
     X = pd.DataFrame({"a": [1.0, None, 2.0]})
-    checked = check_features(PATH, X, (), base=None)
+    checked = check_features(PATH, X, (), ())
     assert_array_equal(checked["a"], [1.0, np.nan, 2.0])
 
 

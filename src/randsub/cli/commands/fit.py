@@ -7,11 +7,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils import get_tags
-
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Checkpoint, TimeLimit
-from randsub.cli.base_models import make_base_models
+from randsub.cli.base_models import make_base_models, refusing_missing
 from randsub.cli.console import Console, printable
 from randsub.cli.fitted_model import check_model_folder, ranked
 from randsub.cli.model_parameters import set_parameters
@@ -103,8 +101,7 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
         find_column(args.data, unchecked.X, name, "--categorical")
     base = make_base_models(args.base, args.base_param, task)
     model = _make_model(args, base, task)
-    takes_missing = get_tags(model).input_tags.allow_nan
-    samples = check_training(args, unchecked, task, takes_missing=takes_missing)
+    samples = check_training(args, unchecked, task, refusing_missing(args.base, base))
     _set_groups_and_penalty(args, model, samples)
     if args.categorical:
         model.set_params(categorical_features=samples.categorical)

@@ -87,7 +87,8 @@ def _read_expression(
         for name in names:
             find_column(path, frame, name, option)
     frame = frame.drop(columns=args.drop)
-    labels = find_row_labels(frame, args.keep)
+    # What is named as a gene is one.
+    labels = find_row_labels(frame, {name for names in asked.values() for name in names})
     console.say_all(labels.told(path))
     return as_numbers(path, frame.drop(columns=list(labels.left_out)))
 

@@ -171,7 +171,7 @@ def _to_floats(path: Path, column: pd.Series) -> Any:
 
 
 def check_features(
-    path: Path, X: pd.DataFrame, categorical: Collection[str], base: str | None
+    path: Path, X: pd.DataFrame, categorical: Collection[str], refusing: Sequence[str]
 ) -> pd.DataFrame:
     """Features as columns of floats and, for categories, of text.
 
@@ -182,8 +182,8 @@ def check_features(
     X : DataFrame of shape (n, M)
     categorical : collection of str
         Columns that are categories, whatever they hold.
-    base : str or None
-        Name of the base model, if it cannot be trained on missing values.
+    refusing : sequence of str
+        Names of the base models that cannot be trained on missing values.
     """
     texts = [
         str(name)
@@ -205,12 +205,12 @@ def check_features(
         )
     # Missing categories are a category of their own.
     gaps = list(numbers.columns[np.isnan(values).any(axis=0)])
-    if gaps and base is not None:
+    if gaps and refusing:
         first = np.flatnonzero(numbers[gaps[0]].isna())[0]
         raise TableError(
             path,
-            f"{_have(gaps)} missing values (first in {_row(X, first)}), which the base model "
-            f"{base} does not support; fill them in, {_drop(gaps)}, or use --base tree",
+            f"{_have(gaps)} missing values (first in {_row(X, first)}), which "
+            f"{_refuse(refusing)} not support; fill them in, {_drop(gaps)}, or use --base tree",
         )
     return with_categories(numbers, X, texts)
 
@@ -289,6 +289,11 @@ def _row(table: Any, position: int) -> str:
 def _distinct(values: pd.Series) -> list[Any]:
     # In order of appearance: labels of several types cannot be sorted.
     return list(values.unique().tolist())
+
+
+def _refuse(names: Sequence[str]) -> str:
+    several = len(names) > 1
+    return f"the base model{'s' * several} {', '.join(names)} do{'' if several else 'es'}"
 
 
 def _have(names: Sequence[str]) -> str:

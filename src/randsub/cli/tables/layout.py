@@ -27,7 +27,7 @@ class Layout:
     @classmethod
     def of(cls, args: argparse.Namespace, remembered: Mapping[str, Any] | None = None) -> Self:
         """The layout of the options, or else that of the tables which a model was trained on."""
-        options = {name: getattr(args, name) for name in cls.__dataclass_fields__}
+        options = {name: getattr(args, name, None) for name in cls.__dataclass_fields__}
         given = {name: value for name, value in options.items() if value is not None}
         return cls(**{**(remembered or {}), **given})
 
