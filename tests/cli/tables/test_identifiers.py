@@ -46,6 +46,7 @@ FEATURES = {
     "nearly regular": [*range(N - 1), 77],
     "real in steps": np.arange(N) * 0.5,
     "infinite": [*range(N - 1), np.inf],
+    "all infinite": [np.inf] * N,
 }
 
 

@@ -97,8 +97,9 @@ def _candidates(X: pd.DataFrame) -> list[str]:
     """Columns that may be labels by their first rows; wide tables are not looked at in full."""
     is_number = np.array([is_numeric_dtype(dtype) for dtype in X.dtypes])
     head = X.loc[:, is_number].head(3).to_numpy(dtype=float, na_value=np.nan)
-    steps = np.diff(head, axis=0)
+    # Of infinite numbers, there are no differences.
     with np.errstate(invalid="ignore"):
+        steps = np.diff(head, axis=0)
         is_whole = (np.mod(head, 1.0) == 0.0).all(axis=0)
     names = X.columns[is_number]
     is_named = np.array([bool(_IDENTIFIER.fullmatch(str(name))) for name in names], dtype=bool)
