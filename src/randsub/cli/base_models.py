@@ -88,7 +88,7 @@ def refusing_missing(names: str, base: Any) -> list[str]:
     base : object
         What it returned for them.
     """
-    from randsub.estimators.missing_values import takes_missing
+    from randsub.estimators.validation import takes_missing
 
     if isinstance(base, str):
         return []

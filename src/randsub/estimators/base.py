@@ -30,9 +30,8 @@ from randsub.checkpoint import Logbook
 from randsub.engines import Engine, Learner
 from randsub.estimators.constraints import COMMON
 from randsub.estimators.fit_data import FitData, Given, Samples, prepare, seed_words
-from randsub.estimators.missing_values import takes_missing
 from randsub.estimators.reportable import Reportable
-from randsub.estimators.validation import check_input, check_new_table
+from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
 from randsub.parallel import average_prediction
 

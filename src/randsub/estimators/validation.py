@@ -1,13 +1,15 @@
 """Checks of the arguments of ``fit`` and ``predict``."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter, validate_data
@@ -24,7 +26,13 @@ from randsub._tables import (
 from randsub._typing import IntArray, Table
 from randsub.estimators.categories import CategoryEncoder, choose_categorical
 from randsub.estimators.fit_data import Given, Layout, Samples
-from randsub.estimators.missing_values import naming_base_models
+from randsub.estimators.missing_values import (
+    fills_missing,
+    is_nothing,
+    is_opaque,
+    refusal_of,
+    transformers_of,
+)
 
 # Its square leaves room for products with other numbers of this size, and for long sums.
 LARGEST = 1e100
@@ -152,7 +160,7 @@ def _check_missing(model: Any, X: Table, encoder: CategoryEncoder | None, tags: 
     if not model._fills_missing() and (not _lists_categories(model) or tags.allow_nan):
         return
     labels: IntArray = np.arange(0) if encoder is None else encoder.columns
-    with naming_base_models(model):
+    with _naming_base_models(model):
         refuse_missing(model, X, np.setdiff1d(np.arange(X.shape[1]), labels))
 
 
@@ -174,7 +182,7 @@ def _validation(
 
 
 def _check_width(model: Any, X: Table, tags: Any, *, reset: bool, **options: Any) -> Table:
-    with naming_base_models(model):
+    with _naming_base_models(model):
         return check_table(
             model,
             X,
@@ -391,3 +399,42 @@ def check_weight_magnitude(weight: Any, what: str) -> None:
             f"weights must be at least {LEAST_WEIGHT:g}. Use 0 to leave a sample out, or "
             "multiply all weights by the same number."
         )
+
+
+# -- missing values --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _naming_base_models(model: Any) -> Iterator[None]:
+    """Say which base models refuse missing values, where scikit-learn names the ensemble."""
+    try:
+        yield
+    except ValueError as error:
+        refusing = [base for base in model._bases().values() if not takes_missing(base)]
+        if refusing and "contains NaN" in str(error):
+            raise refusal_of(refusing) from error
+        raise
+
+
+def takes_missing(estimator: Any) -> bool:
+    """Whether the estimator accepts NaN in X, as far as it can be known.
+
+    scikit-learn's tag ``allow_nan`` tells for single estimators. A pipeline does not know that it
+    begins with an imputer, nor does a search know its estimator, so these are inspected. If that is
+    inconclusive, the answer is yes, and the base model itself decides.
+    """
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps:
+            if is_nothing(step):
+                continue
+            if not takes_missing(step):
+                return False
+            if fills_missing(step):
+                return True
+        return True
+    if isinstance(estimator, ColumnTransformer):
+        return all(is_nothing(p) or takes_missing(p) for p in transformers_of(estimator))
+    if get_tags(estimator).input_tags.allow_nan or is_opaque(estimator):
+        return True
+    inner = [getattr(estimator, name, None) for name in ("estimator", "regressor", "classifier")]
+    return any(takes_missing(part) for part in inner if hasattr(part, "fit"))
