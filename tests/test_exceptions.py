@@ -16,6 +16,7 @@ from randsub.exceptions import (
     RandsubWarning,
     UnsavableModelError,
     UntrustedTypesError,
+    as_sentence,
 )
 
 
@@ -152,3 +153,14 @@ def test_errors_about_model_files_survive_copying_and_name_the_remedy(error) -> 
     assert vars(again) == vars(error)
     remedies = ("that randsub.io wrote", "trusted=['os.system', 'builtins.eval']", "in a module")
     assert any(remedy in str(error) for remedy in remedies)
+
+
+@pytest.mark.parametrize(
+    ("clause", "sentence"), [("a b", "a b."), ("a b.", "a b."), ("a 'b'?", "a 'b'?")]
+)
+def test_a_sentence_ends_in_one_mark(clause: str, sentence: str) -> None:
+    assert as_sentence(clause) == sentence
+    assert str(ModelFormatError("f", clause, "Do it.")) == (
+        f"No model could be loaded from f: {sentence} Do it."
+    )
+    assert f": {sentence} If it can" in str(BaseModelError("Ridge()", clause, [0], epoch=1))

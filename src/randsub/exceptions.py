@@ -9,6 +9,11 @@ from typing import Any
 SHOWN = 20
 
 
+def as_sentence(clause: str) -> str:
+    """A clause with a full stop, unless it ends in a mark of its own, such as a question's."""
+    return clause if clause.endswith((".", "?", "!")) else f"{clause}."
+
+
 class RandsubWarning(UserWarning):
     """Base class of the warnings that randsub issues."""
 
@@ -79,12 +84,12 @@ class FileFormatError(_FieldsInArgs, ValueError):
     reason: str
     remedy: str | None = None
 
-    _message = "{path} cannot be read: {reason}. {remedy}"
+    _message = "{path} cannot be read: {reason} {remedy}"
     _remedy = ""
 
     def __str__(self) -> str:
         remedy = self.remedy or self._remedy
-        return self._message.format(path=self.path, reason=self.reason, remedy=remedy)
+        return self._message.format(path=self.path, reason=as_sentence(self.reason), remedy=remedy)
 
 
 class CheckpointError(FileFormatError):
@@ -93,7 +98,7 @@ class CheckpointError(FileFormatError):
     The parameters are those of :class:`FileFormatError`.
     """
 
-    _message = "The fit cannot be resumed from {path}: {reason}. {remedy}"
+    _message = "The fit cannot be resumed from {path}: {reason} {remedy}"
     _remedy = "Pass the checkpoint of this very fit, or start again without resume_from."
 
 
@@ -103,7 +108,7 @@ class DatasetFormatError(FileFormatError):
     The parameters are those of :class:`FileFormatError`.
     """
 
-    _message = "{path} is not the expected data set: {reason}. {remedy}"
+    _message = "{path} is not the expected data set: {reason} {remedy}"
     _remedy = "Download the file again, or see the loader's documentation for the expected layout."
 
 
@@ -113,7 +118,7 @@ class ModelFormatError(FileFormatError):
     The parameters are those of :class:`FileFormatError`.
     """
 
-    _message = "No model could be loaded from {path}: {reason}. {remedy}"
+    _message = "No model could be loaded from {path}: {reason} {remedy}"
     _remedy = "Save the model again, or pass a file or folder that randsub.io wrote."
 
 
@@ -176,7 +181,7 @@ class BaseModelError(_FieldsInArgs, RuntimeError):
             listed += f", ... ({len(shown) - SHOWN} more)"
         return (
             f"The base model {self.model} failed {when} on the subset of {len(self.features)} "
-            f"feature(s) [{listed}]: {self.reason.rstrip('.')}. If it can learn from other subsets "
+            f"feature(s) [{listed}]: {as_sentence(self.reason)} If it can learn from other subsets "
             "but not from this one, wrap it in a pipeline that copes with it or, in PRS, keep "
             "columns that need each other together with feature_groups."
         )
@@ -250,9 +255,9 @@ class UnsavableModelError(_FieldsInArgs, TypeError):
 
     def __str__(self) -> str:
         return (
-            f"This {self.model} cannot be saved: {self.reason}. Define functions and classes that "
-            "it uses in a module, where loading can find them; format='joblib' saves any model "
-            "that can be pickled."
+            f"This {self.model} cannot be saved: {as_sentence(self.reason)} Define functions and "
+            "classes that it uses in a module, where loading can find them; format='joblib' saves "
+            "any model that can be pickled."
         )
 
 

@@ -121,7 +121,7 @@ def test_select_writes_the_columns_that_matter(here, capsys):
 
     level = ranking[2]["importance"]
     words = ["select", "model", "d.csv", "--threshold", level, "-o", "s.csv", "-q", "--no-target"]
-    assert run(*words) == Exit.DONE
+    assert run(*words, "--force") == Exit.DONE
     # Others may be level with the third.
     chosen = [row["feature"] for row in ranking if row["importance"] >= level]
     assert list(pd.read_csv("s.csv").columns) == chosen
@@ -175,10 +175,10 @@ def test_report_is_written(here, capsys):
     model = json.loads((here / "model" / "model.json").read_text())
     model["data"]["source"] = str(here / "gone.csv")
     (here / "model" / "model.json").write_text(json.dumps(model))
-    assert run("report", "model", "-o", "r.html", "--no-compare") == Exit.DONE
+    assert run("report", "model", "-o", "r.html", "--no-compare", "--force") == Exit.DONE
     assert "no longer exists" in capsys.readouterr().err
     pd.read_csv("d.csv").assign(y=1.5).to_csv("other.csv", index=False)
-    assert run("report", "model", "--data", "other.csv", "-o", "r.html") == Exit.ERROR
+    assert run("report", "model", "--data", "other.csv", "-o", "r2.html") == Exit.ERROR
     assert "is not the data" in capsys.readouterr().err
 
 
@@ -375,7 +375,7 @@ def test_select_by_shadow_features_with_the_weights_of_the_model(here, capsys):
     # Without the weights, shadows of x1 would hide them.
     assert set(document(capsys)["selected"][:2]) == {"x3", "x4"}
     frame.to_csv("w.csv", index=False)
-    assert run(*words) == Exit.ERROR
+    assert run(*words, "--force") == Exit.ERROR
     assert "no column 'w', which the model asks for" in capsys.readouterr().err
 
 

@@ -66,6 +66,11 @@ HOSTILE = {
         [],
         "missing values (first in row 1), which the base model ridge does not support",
     ),
+    "gaps among several": (
+        csv(c=[np.nan] + [1.0] * (ROWS - 1)),
+        ["--base", "tree,knn,svm"],
+        "missing values (first in row 1), which the base models knn, svm do not support",
+    ),
     "infinite": (csv(c=np.inf), [], "column 'c' has inf in row 1"),
     "no features": ("y\n1\n2\n3\n", [], "it has no column besides the target 'y'"),
     "two rows": ("a,y\n1,0\n2,1\n", [], "it has 2 row(s), but at least 3 are needed"),

@@ -1,12 +1,18 @@
 """Files are there as a whole, or as they were before."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from cli_words import TINY
+from randsub.cli import main
 from randsub.cli.fitted_model import check_model_folder
+from randsub.cli.main import Exit
 from randsub.cli.output_files import check_file, whole_file
+from randsub.estimators.prs import BasePRS
+from randsub.io import ModelFolder
 
 
 def test_a_file_takes_its_place_at_the_end(tmp_path):
@@ -72,14 +78,14 @@ def test_places_are_checked(tmp_path):
     file, folder = tmp_path / "file", tmp_path / "folder"
     file.write_text("")
     (folder / "full").mkdir(parents=True)
-    check_file(tmp_path / "new.csv")
+    check_file(tmp_path / "new.csv", replace=True)
     check_model_folder(tmp_path / "new", replace=False, format="joblib")
     with pytest.raises(IsADirectoryError, match="is a folder"):
-        check_file(folder)
+        check_file(folder, replace=True)
     with pytest.raises(FileNotFoundError, match="does not exist; create it"):
-        check_file(tmp_path / "nowhere" / "f.csv")
+        check_file(tmp_path / "nowhere" / "f.csv", replace=True)
     with pytest.raises(FileNotFoundError, match="does not exist; create it"):
-        check_file(file / "f.csv")
+        check_file(file / "f.csv", replace=True)
     with pytest.raises(FileNotFoundError, match="does not exist; create it"):
         check_model_folder(tmp_path / "nowhere" / "m", replace=False, format="joblib")
     with pytest.raises(FileExistsError, match="is a file"):
@@ -90,7 +96,52 @@ def test_places_are_checked(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
 
 
+TOLD = "exists already; use --force to replace it, or choose another name."
+WRITERS = {
+    "predict": (["model", "d.csv", "-o"], "p.csv"),
+    "rank": (["model", "-o"], "r.csv"),
+    "select": (["model", "d.csv", "--top", "2", "-o"], "s.csv"),
+    "report": (["model", "--no-compare", "-o"], "r.html"),
+    "network": (["d.csv", "--lam", "0", "--epochs", "1", "--base", "ridge", "-o"], "l.csv"),
+    "simulate": (["linear", "-o"], "s.csv"),
+    "fit": (["d.csv", "--target", "y", *TINY, "-o"], "model"),
+}
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_nothing_is_replaced_without_force(here, monkeypatch, capsys, command):
+    words, name = WRITERS[command]
+    if name != "model":
+        (here / name).write_text("precious")
+    monkeypatch.setattr(BasePRS, "fit", lambda *_, **__: pytest.fail("training began"))
+    monkeypatch.setattr(ModelFolder, "read", lambda *_, **__: pytest.fail("work began"))
+    before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
+    assert main([command, *words, name, "--json"]) == Exit.ERROR
+    out, err = capsys.readouterr()
+    assert err == f"randsub: error: {name} {TOLD}\n"
+    assert json.loads(out) == {"error": f"{name} {TOLD}", "exit_code": 1}
+    assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert main([command, *words, name, "--force", "-q"]) == Exit.DONE
+    if name != "model":
+        assert "precious" not in (here / name).read_text()
+
+
+def test_the_truth_of_simulated_data_and_checkpoints_are_not_replaced_either(here, capsys):
+    (here / "t.csv").write_text("precious")
+    assert main(["simulate", "linear", "-o", "new.csv", "--truth", "t.csv"]) == Exit.ERROR
+    assert capsys.readouterr().err == f"randsub: error: t.csv {TOLD}\n"
+    assert not (here / "new.csv").exists()
+    words = ["fit", "d.csv", "--target", "y", *TINY, "-q", "--checkpoint", "run.ckpt"]
+    assert main([*words, "-o", "one"]) == Exit.DONE
+    assert main([*words, "-o", "two"]) == Exit.ERROR
+    told = "use --force to replace it, or continue from it with --resume run.ckpt."
+    assert capsys.readouterr().err == f"randsub: error: run.ckpt exists already; {told}\n"
+    assert main([*words, "-o", "two", "--resume", "run.ckpt"]) == Exit.DONE
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no /proc here")
 def test_a_place_where_nobody_may_write():
     with pytest.raises(OSError, match="Nothing can be written to /proc"):
-        check_file(Path("/proc/f.csv"))
+        check_file(Path("/proc/f.csv"), replace=True)

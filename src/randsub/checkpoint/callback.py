@@ -9,7 +9,7 @@ from pathlib import Path
 
 from randsub._files import check_writable, remove_leftovers
 from randsub._numbers import check_number
-from randsub.exceptions import CheckpointWarning
+from randsub.exceptions import CheckpointWarning, as_sentence
 from randsub.solver.callback import Callback
 from randsub.solver.problem import Settings
 from randsub.solver.run import Run
@@ -120,7 +120,8 @@ class _Writer(Callback):
         except OSError as error:
             warnings.warn(
                 f"The checkpoint of epoch {state.epoch} could not be written to {self.path}: "
-                f"{error}. Training continues; an earlier checkpoint is left as it was.",
+                f"{as_sentence(str(error))} Training continues; an earlier checkpoint is left as "
+                "it was.",
                 CheckpointWarning,
                 stacklevel=2,
             )

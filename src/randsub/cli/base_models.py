@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+from randsub.exceptions import as_sentence
+
 Task = Literal["regression", "classification"]
 
 # What leaves the choice to the library. Its own name for it is where importing takes long.
@@ -76,6 +78,24 @@ def make_base_models(
     return [(name, make_base_model(kind, own[name], task)) for name, kind in kinds]
 
 
+def refusing_missing(names: str, base: Any) -> list[str]:
+    """Names of those base models that cannot be trained on missing values.
+
+    Parameters
+    ----------
+    names : str
+        As for :func:`make_base_models`.
+    base : object
+        What it returned for them.
+    """
+    from randsub.estimators.validation import takes_missing
+
+    if isinstance(base, str):
+        return []
+    models = base if isinstance(base, list) else [(names, base)]
+    return [name for name, model in models if not takes_missing(model)]
+
+
 def make_base_model(name: str, params: Sequence[tuple[str, Any]], task: Task) -> Any:
     """The base model of ``--base`` and ``--base-param``.
 
@@ -106,7 +126,9 @@ def make_base_model(name: str, params: Sequence[tuple[str, Any]], task: Task) ->
     try:
         model = _imported(module, cls)(**dict(params))
     except TypeError as error:
-        raise ValueError(f"--base-param does not fit --base {name}: {error}.") from error
+        raise ValueError(
+            as_sentence(f"--base-param does not fit --base {name}: {error}")
+        ) from error
     if not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise ValueError(
             f"--base {name} gives a {type(model).__name__}, which has no fit and predict."
@@ -121,7 +143,9 @@ def _imported(module: str, cls: str) -> Any:
     try:
         found = getattr(importlib.import_module(module), cls)
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"--base {module}:{cls} cannot be imported: {error}.") from error
+        raise ValueError(
+            as_sentence(f"--base {module}:{cls} cannot be imported: {error}")
+        ) from error
     if not callable(found):
         raise ValueError(f"--base {module}:{cls} is a {type(found).__name__}, not a class.")
     return found

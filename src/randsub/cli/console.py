@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any, TextIO
 
 
@@ -24,6 +25,11 @@ class Console:
         """Write a message to standard error, unless ``--quiet`` is given."""
         if not self.quiet:
             write_line(text, sys.stderr)
+
+    def say_all(self, sentences: Iterable[str]) -> None:
+        """Write several messages, one per line."""
+        for sentence in sentences:
+            self.say(sentence)
 
     def done(self, text: str, document: Any) -> None:
         """Say what was done; with ``--json``, print the document instead."""

@@ -9,12 +9,15 @@ from typing import Any
 import pandas as pd
 from sklearn.base import is_classifier
 
-from randsub.cli.tables import TableError
+from randsub.cli.console import Console
+from randsub.cli.output_files import already_there
+from randsub.cli.tables import Layout, TableError, read_table
 from randsub.cli.tables.column_checks import (
     as_numbers,
     check_numbers,
     check_weights,
     find_column,
+    names_a_row,
     same_labels,
     with_categories,
 )
@@ -55,6 +58,11 @@ class FittedModel:
         self.target = None if data is None else data.target
         self.source = None if data is None or data.source is None else Path(data.source)
         self.extra: dict[str, Any] = self.folder.facts["extra"]
+        self.layout = Layout.of(args, self.extra.get("layout"))
+
+    def read(self, path: Path, console: Console) -> pd.DataFrame:
+        """A table, laid out as the options say or else as the training table was."""
+        return read_table(path, self.layout, console.say)
 
     def features(self, path: Path, frame: pd.DataFrame) -> pd.DataFrame:
         """The columns that the model was trained on, in its order and with its types."""
@@ -62,10 +70,11 @@ class FittedModel:
         known = set(frame.columns)
         lacking = [name for name in names if name not in known]
         if lacking:
+            transposed = names_a_row(frame, lacking[0])
             raise TableError(
                 path,
                 f"it lacks {len(lacking)} of the {len(names)} columns that {self.path} was trained "
-                f"on: {listed(lacking)}",
+                f"on: {listed(lacking)}{transposed and f'; {transposed}'}",
             )
         X = frame[names]
         texts = [name for name in self.extra.get("categorical", ()) if name in set(names)]
@@ -120,7 +129,9 @@ def check_model_folder(path: Path, *, replace: bool, format: str) -> None:
         Whether an existing model folder may be replaced; no other folder ever is.
     format : {"skops", "joblib"}
     """
-    check_path(path, overwrite=replace)
+    check_path(path, overwrite=True)
+    if not replace and path.is_dir() and any(path.iterdir()):
+        raise already_there(path)
     if format == "skops" and find_spec("skops") is None:
         raise ImportError(
             "A model folder needs skops: pip install skops. Without it, use --format joblib, which "

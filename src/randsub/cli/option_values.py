@@ -57,6 +57,13 @@ def assignment(text: str) -> tuple[str, Any]:
         return name, {"true": True, "false": False, "none": None}.get(value.lower(), value)
 
 
+def decimal_mark(text: str) -> str:
+    """A point or a comma."""
+    if text not in (".", ","):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a decimal mark; write . or ,")
+    return text
+
+
 def coupling(text: str) -> Any:
     """The coefficient of a network's coupling penalty, or ``path``."""
     return text if text == "path" else number_from(float, 0)(text)

@@ -48,7 +48,7 @@ class Options:
         names = [word for word in form.split() if word.startswith("-")]
         value = form.split()[-1]
         if value in names:
-            settings["action"] = "store_true"
+            settings.setdefault("action", "store_true")
         elif value.startswith("{"):
             settings["choices"] = tuple(value[1:-1].split(","))
         else:

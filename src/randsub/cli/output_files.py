@@ -7,10 +7,26 @@ from pathlib import Path
 from randsub._files import check_writable, draft_of
 
 
-def check_file(path: Path) -> None:
-    """Raise if a file cannot be written to this path, which may be a device or a pipe."""
+def check_file(path: Path, *, replace: bool, instead: str = "choose another name") -> None:
+    """Raise if a file cannot be written to this path, which may be a device or a pipe.
+
+    Parameters
+    ----------
+    path : Path
+    replace : bool
+        Whether an existing file may be replaced, as ``--force`` says.
+    instead : str
+        What to do otherwise.
+    """
     if not _is_special(path):
         check_writable(path)
+        if path.exists() and not replace:
+            raise already_there(path, instead)
+
+
+def already_there(path: Path, instead: str = "choose another name") -> FileExistsError:
+    """The error of all commands for an output that would be overwritten."""
+    return FileExistsError(f"{path} exists already; use --force to replace it, or {instead}.")
 
 
 @contextmanager

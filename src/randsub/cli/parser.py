@@ -23,6 +23,7 @@ from randsub.cli.option_values import (
     seconds,
 )
 from randsub.cli.options import Options
+from randsub.cli.table_options import add_force, add_keep, add_layout
 
 PROBLEMS: Final = ("friedman", "checkerboard", "hypercube", "linear", "network")
 SHELLS: Final = ("bash", "zsh", "fish")
@@ -36,9 +37,9 @@ exit codes:
   130  stopped by Ctrl-C
   143  stopped by SIGTERM
 
-Files and folders are written completely or not at all. A command that is
-stopped leaves nothing behind, except for `fit --checkpoint` and
-`fit --keep-best`.
+Files and folders are written completely or not at all, and none is replaced
+without --force. A command that is stopped leaves nothing behind, except for
+`fit --checkpoint` and `fit --keep-best`.
 """
 
 
@@ -56,7 +57,7 @@ def fit(options: Options) -> None:
     """
     options.add("DATA", _TABLE_FILE, Path)
     options.add("-o --output FOLDER", "model folder to write", Path, required=True)
-    options.add("--force", "replace an existing model folder")
+    add_force(options, "model folder or checkpoint")
     options.add(
         "--format {skops,joblib}",
         "format of the model file; joblib stores any Python object, but loading it can run "
@@ -77,7 +78,8 @@ def fit(options: Options) -> None:
         "columns that are selected together: those whose names agree up to the last underscore, or "
         "as listed in a file: json {group: [columns]}, or a table with columns feature and group",
     )
-    _add_separator(columns)
+    add_keep(columns)
+    add_layout(options)
     method = options.section("method")
     _add_base_model(method, "tree", f"; {AUTO}: several that suit the data")
     method.add(
@@ -132,11 +134,12 @@ def predict(options: Options) -> None:
         "output file: .csv, .tsv, .parquet or .feather (default: csv on standard output)",
         Path,
     )
+    add_force(options)
     options.add(
         "--probabilities", "add a column for each class: its probability, or share of votes"
     )
     _add_jobs(options)
-    _add_separator(options)
+    add_layout(options)
 
 
 def rank(options: Options) -> None:
@@ -153,6 +156,7 @@ def rank(options: Options) -> None:
         default="table",
     )
     options.add("-o --output FILE", "write a .csv, .tsv, .parquet or .feather file instead", Path)
+    add_force(options)
 
 
 def select(options: Options) -> None:
@@ -165,6 +169,7 @@ def select(options: Options) -> None:
     _add_model(options)
     options.add("DATA", "table to take the columns from", Path)
     options.add("-o --output FILE", _TABLE_FILE, Path, required=True)
+    add_force(options)
     rule = options.exclusive(required=True)
     rule.add("--top N", "the N most important", number_from(int, 1))
     rule.add("--threshold A", "those with an alpha of at least A", number_from(float, 0, 1))
@@ -176,7 +181,7 @@ def select(options: Options) -> None:
     options.add("--no-target", "leave the target out")
     _add_seed(options)
     _add_jobs(options)
-    _add_separator(options)
+    add_layout(options)
 
 
 def report(options: Options) -> None:
@@ -193,13 +198,14 @@ def report(options: Options) -> None:
     options.add(
         "-o --output FILE", "output file (default: report.html)", Path, default=Path("report.html")
     )
+    add_force(options)
     options.add("--data FILE", "the training table, if it was moved", Path)
     options.add("--test FILE", "table of rows that the model has not seen", Path)
     options.add("--title TEXT", "title of the report")
     options.add("--no-compare", "do not train other methods for comparison")
     _add_seed(options)
     _add_jobs(options)
-    _add_separator(options)
+    add_layout(options)
 
 
 def info(options: Options) -> None:
@@ -221,6 +227,7 @@ def network(options: Options) -> None:
     """
     options.add("DATA", "table of expression data", Path)
     options.add("-o --output FILE", "output file: .csv, .tsv or .graphml", Path, required=True)
+    add_force(options)
     options.add(
         "--regulators LIST",
         "candidate regulators: a file with one name per line, or names separated by commas "
@@ -228,6 +235,7 @@ def network(options: Options) -> None:
     )
     options.add("--targets LIST", "genes whose regulators to infer (default: all genes)")
     options.add("--drop COLUMN...", "columns that are not genes")
+    add_keep(options)
     options.add("--validation FILE", "table of samples to choose alpha and lam on", Path)
     options.add(
         "--lam X",
@@ -240,7 +248,7 @@ def network(options: Options) -> None:
     options.add("--epochs N", "number of training epochs (default: 600)", number_from(int, 1))
     _add_base_model(options, "knn")
     _add_run(options)
-    _add_separator(options)
+    add_layout(options)
 
 
 def simulate(options: Options) -> None:
@@ -258,6 +266,7 @@ def simulate(options: Options) -> None:
     """
     options.add("PROBLEM", ", ".join(PROBLEMS), choices=PROBLEMS)
     options.add("-o --output FILE", _TABLE_FILE, Path, required=True)
+    add_force(options)
     options.add("--truth FILE", "table of the relevant features, or of the links", Path)
     options.add("--samples N", "number of rows (default: 500; network: 200)", number_from(int, 2))
     options.add("--irrelevant N", "irrelevant features (default: 300)", number_from(int, 0))
@@ -341,10 +350,6 @@ def _add_model(options: Options) -> None:
     trust = options.section("loading the model")
     trust.add("--trust TYPE...", "types in the model file to trust, as listed by the error message")
     trust.add("--allow-joblib", "load a joblib file, which can run arbitrary code")
-
-
-def _add_separator(options: Options) -> None:
-    options.add("--separator CHAR", "separator of columns of text (default: comma, or tab in .tsv)")
 
 
 def _add_base_model(options: Options, default: str, choice: str = "") -> None:

@@ -1,14 +1,16 @@
 """The training and validation samples of ``randsub fit``, checked before anything is trained."""
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from randsub.cli.tables import TableError, read_table
+from randsub.cli.console import Console
+from randsub.cli.tables import Layout, TableError, read_table
 from randsub.cli.tables.column_checks import (
     Task,
     as_numbers,
@@ -21,6 +23,7 @@ from randsub.cli.tables.column_checks import (
     same_labels,
     with_categories,
 )
+from randsub.cli.tables.identifiers import find_row_labels
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,14 @@ class TrainingTable:
     X : DataFrame of shape (n, M)
     y : Series or ndarray of shape (n,)
     weight : ndarray of shape (n,) or None
+    left_out : dict, default={}
+        Why columns that number or name the rows are not features, by name.
     """
 
     X: pd.DataFrame
     y: Any
     weight: Any
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def categorical(self) -> list[str]:
@@ -44,37 +50,57 @@ class TrainingTable:
         return [str(name) for name, dtype in self.X.dtypes.items() if dtype.kind != "f"]
 
 
-def read_training(args: argparse.Namespace) -> tuple[TrainingTable, Task, str]:
+def read_training(args: argparse.Namespace, console: Console) -> tuple[TrainingTable, Task, str]:
     """The training samples as they are in the file, the task, and why it is that task."""
-    samples = _split(args, args.data, args.drop)
+    samples = _without_row_labels(args, _split(args, args.data, args.drop, console), console)
     if samples.y.isna().all():
         raise TableError(args.data, f"the target {args.target!r} has no value in any row")
     if args.task is not None:
         return samples, args.task, "as --task says"
-    return samples, *guess_task(samples.y)
+    return samples, *guess_task(args.data, samples.y)
+
+
+def _without_row_labels(
+    args: argparse.Namespace, samples: TrainingTable, console: Console
+) -> TrainingTable:
+    """The same without columns that are not features, which the user is told."""
+    X = samples.X
+    for name in args.keep:
+        find_column(args.data, X, name, "--keep")
+    labels = find_row_labels(X, {*args.keep, *args.categorical})
+    console.say_all(labels.told(args.data))
+    X = X.drop(columns=list(labels.left_out))
+    if not X.shape[1]:
+        raise TableError(
+            args.data,
+            f"all columns besides the target {args.target!r} number or name the rows; use --keep "
+            "if they are features",
+        )
+    return replace(samples, X=X, left_out=labels.left_out)
 
 
 def check_training(
-    args: argparse.Namespace, samples: TrainingTable, task: Task, *, takes_missing: bool
+    args: argparse.Namespace, samples: TrainingTable, task: Task, refusing: Sequence[str]
 ) -> TrainingTable:
-    """The training samples as numbers and categories, if a model can be trained on them."""
+    """The training samples as numbers and categories, if a model can be trained on them.
+
+    `refusing` are the base models that cannot be trained on missing values.
+    """
     y = check_target(args.data, samples.y, task)
     if len(y) < 3:
         raise TableError(args.data, f"it has {len(y)} row(s), but at least 3 are needed")
-    X = check_features(
-        args.data, samples.X, args.categorical, base=None if takes_missing else args.base
-    )
-    return TrainingTable(X, y, samples.weight)
+    X = check_features(args.data, samples.X, args.categorical, refusing)
+    return replace(samples, X=X, y=y)
 
 
 def read_validation(
-    args: argparse.Namespace, training: TrainingTable, task: Task
+    args: argparse.Namespace, training: TrainingTable, task: Task, console: Console
 ) -> TrainingTable | None:
     """The samples of ``--validation``, with the columns of the training table."""
     if args.validation is None:
         return None
     path = args.validation
-    samples = _split(args, path, ())
+    samples = _split(args, path, (), console)
     names = list(training.X.columns)
     known = set(samples.X.columns)
     lacking = [name for name in names if name not in known]
@@ -94,9 +120,9 @@ def read_validation(
     return TrainingTable(with_categories(numbers, X, texts), y, samples.weight)
 
 
-def _split(args: argparse.Namespace, path: Path, drop: Any) -> TrainingTable:
+def _split(args: argparse.Namespace, path: Path, drop: Any, console: Console) -> TrainingTable:
     """The columns of a table by what they are for."""
-    frame = read_table(path, args.separator)
+    frame = read_table(path, Layout.of(args), console.say)
     target = find_column(path, frame, args.target, "--target")
     others = [find_column(path, frame, name, "--drop") for name in drop]
     weight = None

@@ -1,8 +1,8 @@
 """Checks of the arguments of ``fit`` and ``predict``."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter, validate_data
@@ -27,6 +26,13 @@ from randsub._tables import (
 from randsub._typing import IntArray, Table
 from randsub.estimators.categories import CategoryEncoder, choose_categorical
 from randsub.estimators.fit_data import Given, Layout, Samples
+from randsub.estimators.missing_values import (
+    fills_missing,
+    is_nothing,
+    is_opaque,
+    refusal_of,
+    transformers_of,
+)
 
 # Its square leaves room for products with other numbers of this size, and for long sums.
 LARGEST = 1e100
@@ -154,7 +160,8 @@ def _check_missing(model: Any, X: Table, encoder: CategoryEncoder | None, tags: 
     if not model._fills_missing() and (not _lists_categories(model) or tags.allow_nan):
         return
     labels: IntArray = np.arange(0) if encoder is None else encoder.columns
-    refuse_missing(model, X, np.setdiff1d(np.arange(X.shape[1]), labels))
+    with _naming_base_models(model):
+        refuse_missing(model, X, np.setdiff1d(np.arange(X.shape[1]), labels))
 
 
 def _validation(
@@ -175,14 +182,15 @@ def _validation(
 
 
 def _check_width(model: Any, X: Table, tags: Any, *, reset: bool, **options: Any) -> Table:
-    return check_table(
-        model,
-        X,
-        reset=reset,
-        accept_sparse=tags.sparse,
-        allow_nan=tags.allow_nan or _lists_categories(model),
-        **options,
-    )
+    with _naming_base_models(model):
+        return check_table(
+            model,
+            X,
+            reset=reset,
+            accept_sparse=tags.sparse,
+            allow_nan=tags.allow_nan or _lists_categories(model),
+            **options,
+        )
 
 
 def check_table(
@@ -396,6 +404,18 @@ def check_weight_magnitude(weight: Any, what: str) -> None:
 # -- missing values --------------------------------------------------------------------------------
 
 
+@contextmanager
+def _naming_base_models(model: Any) -> Iterator[None]:
+    """Say which base models refuse missing values, where scikit-learn names the ensemble."""
+    try:
+        yield
+    except ValueError as error:
+        refusing = [base for base in model._bases().values() if not takes_missing(base)]
+        if refusing and "contains NaN" in str(error):
+            raise refusal_of(refusing) from error
+        raise
+
+
 def takes_missing(estimator: Any) -> bool:
     """Whether the estimator accepts NaN in X, as far as it can be known.
 
@@ -405,41 +425,16 @@ def takes_missing(estimator: Any) -> bool:
     """
     if isinstance(estimator, Pipeline):
         for _, step in estimator.steps:
-            if _is_nothing(step):
+            if is_nothing(step):
                 continue
             if not takes_missing(step):
                 return False
-            if _fills_missing(step):
+            if fills_missing(step):
                 return True
         return True
     if isinstance(estimator, ColumnTransformer):
-        return all(_is_nothing(p) or takes_missing(p) for p in _transformers(estimator))
-    if get_tags(estimator).input_tags.allow_nan or _is_opaque(estimator):
+        return all(is_nothing(p) or takes_missing(p) for p in transformers_of(estimator))
+    if get_tags(estimator).input_tags.allow_nan or is_opaque(estimator):
         return True
     inner = [getattr(estimator, name, None) for name in ("estimator", "regressor", "classifier")]
     return any(takes_missing(part) for part in inner if hasattr(part, "fit"))
-
-
-def _fills_missing(estimator: Any) -> bool:
-    """Whether the output of a transformer can be assumed to have no NaN."""
-    if isinstance(estimator, Pipeline):
-        return any(_fills_missing(step) for _, step in estimator.steps)
-    if isinstance(estimator, ColumnTransformer):
-        return all(p == "drop" or _fills_missing(p) for p in _transformers(estimator))
-    return type(estimator).__name__.endswith("Imputer") or _is_opaque(estimator)
-
-
-def _is_opaque(estimator: Any) -> bool:
-    """Whether a transformer cannot be known: a user's function, or one of another library."""
-    foreign = not type(estimator).__module__.startswith("sklearn.")
-    return isinstance(estimator, FunctionTransformer) or (
-        foreign and hasattr(estimator, "transform")
-    )
-
-
-def _is_nothing(part: Any) -> bool:
-    return part is None or isinstance(part, str)
-
-
-def _transformers(estimator: ColumnTransformer) -> list[Any]:
-    return [part for _, part, _ in estimator.transformers] + [estimator.remainder]

@@ -16,6 +16,7 @@ from randsub._hashing import data_digest
 from randsub._tables import frame_kind
 from randsub._typing import Table
 from randsub.estimators.assembly import has_repeats
+from randsub.exceptions import as_sentence
 
 # Longer arrays are described, not listed.
 LISTED = 1000
@@ -134,7 +135,9 @@ def check_json(name: str, value: Any) -> Any:
     try:
         return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must hold values that JSON can hold: {error}.") from None
+        raise TypeError(
+            as_sentence(f"{name} must hold values that JSON can hold: {error}")
+        ) from None
 
 
 def importances(model: Any, columns: Sequence[str] = ()) -> pd.DataFrame | None:

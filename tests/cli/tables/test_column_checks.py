@@ -31,18 +31,21 @@ PATH = Path("t.csv")
         (list(range(10)), "classification"),
         (list(range(11)), "regression"),
         ([0.5, 1.0, 2.0], "regression"),
+        (["0.5", "1", "2"], "regression"),
+        (["0", "1", "1"], "classification"),
+        (["1st", "2nd", "3rd"] * 4, "classification"),
     ],
-    ids=range(7),
+    ids=range(10),
 )
 def test_task_is_guessed(values, task):
-    guessed, reason = guess_task(pd.Series(values))
+    guessed, reason = guess_task(PATH, pd.Series(values))
     assert guessed == task
     assert reason.startswith("it")
 
 
 @given(st.lists(st.integers(-5, 4) | st.floats(-10, 10), min_size=1))
 def test_every_target_of_numbers_has_a_task(values):
-    task, _ = guess_task(pd.Series(values, dtype=float))
+    task, _ = guess_task(PATH, pd.Series(values, dtype=float))
     whole = all(float(value).is_integer() for value in values)
     assert task == ("classification" if whole and len(set(values)) <= 10 else "regression")
 
@@ -85,14 +88,19 @@ def test_targets_as_arrays():
             "missing values (first in row 2), which the base model knn does not",
         ),
         (["1", "2", "?"] * 4, "column 'c' holds numbers, but has '?' in row 3"),
-        ([f"id {j}" for j in range(12)], "a different text in each row, such as 'id 0'"),
+        (
+            [f"{j},5" for j in range(12)],
+            "column 'c' holds numbers, but has '0,5' in row 1; use --decimal , if the comma is a "
+            "decimal mark, or treat the column as categories with --categorical c",
+        ),
+        ([f"{j} kg" for j in range(12)], "has '0 kg' in row 1; remove 'kg' from its values, or"),
     ],
-    ids=["empty", "infinite", "gaps", "text among numbers", "names"],
+    ids=["empty", "infinite", "gaps", "text among numbers", "commas", "units"],
 )
 def test_features_that_cannot_be_learned_from(column, told):
     X = pd.DataFrame({"b": np.arange(12.0), "c": pd.Series(column)})
     with pytest.raises(TableError) as error:
-        check_features(PATH, X, (), base="knn")
+        check_features(PATH, X, (), ["knn"])
     assert told in str(error.value)
 
 
@@ -106,7 +114,7 @@ def test_features_as_they_are_learned_from():
             "code": [7, 8, 7, 8],
         }
     )
-    checked = check_features(PATH, X, ["code"], base="knn")
+    checked = check_features(PATH, X, ["code"], ["knn"])
     assert list(checked.columns) == list(X.columns)
     assert [dtype.kind for dtype in checked.dtypes] == ["f", "f", "O", "f", "O"]
     assert checked["digits"].tolist() == [1.0, 2.5, 3.0, 4.0]
@@ -116,15 +124,27 @@ def test_features_as_they_are_learned_from():
 
 def test_gaps_pass_where_the_base_model_takes_them():
     X = pd.DataFrame({"a": [1.0, None, 2.0]})
-    checked = check_features(PATH, X, (), base=None)
+    checked = check_features(PATH, X, (), ())
     assert_array_equal(checked["a"], [1.0, np.nan, 2.0])
+
+
+def test_names_of_rows_that_should_be_columns():
+    wide = pd.DataFrame({"gene": ["g1", "y"], "s1": [1.0, 2.0]})
+    for frame in (wide, wide.set_index("gene")):
+        with pytest.raises(TableError) as error:
+            find_column(PATH, frame, "y", "--target")
+        assert str(error.value) == (
+            "t.csv: there is no column 'y', which --target asks for; transposed? 'y' is the name "
+            "of a row; add or remove --transpose."
+        )
 
 
 def test_unknown_columns_are_answered_with_known_ones():
     frame = pd.DataFrame({"price": [1], "size": [2]})
     assert find_column(PATH, frame, "size", "--target") == "size"
-    with pytest.raises(TableError, match=r"which --target asks for; did you mean 'price'"):
+    with pytest.raises(TableError) as error:
         find_column(PATH, frame, "prize", "--target")
+    assert str(error.value).endswith("which --target asks for; did you mean 'price'?")
     with pytest.raises(TableError, match="it has 'price', 'size'"):
         find_column(PATH, frame, "zzz", "--drop")
 
@@ -158,4 +178,4 @@ def test_labels_that_are_none_of_a_model(values, told):
 
 
 def test_the_task_of_an_infinite_target_is_guessed_in_silence():
-    assert guess_task(pd.Series([1.0, np.inf]))[0] == "regression"
+    assert guess_task(PATH, pd.Series([1.0, np.inf]))[0] == "regression"

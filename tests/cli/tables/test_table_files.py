@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 import tiny_files
-from randsub.cli.tables import TableError, read_table, write_table
+from randsub.cli.tables import Layout, TableError, read_table, write_table
 
 KINDS = [".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".npz"]
 
@@ -129,11 +129,11 @@ def test_what_is_wrong_with_text_is_named(tmp_path, text, told):
 
 def test_separators(tmp_path):
     expected = pd.DataFrame({"a": [1], "b": [2]})
-    assert_frame_equal(read_table(text_file(tmp_path, "a;b\n1;2\n"), ";"), expected)
+    assert_frame_equal(read_table(text_file(tmp_path, "a;b\n1;2\n"), Layout(";")), expected)
     assert_frame_equal(read_table(text_file(tmp_path, "\ufeffa,b\r\n1,2\r\n")), expected)
     assert_frame_equal(read_table(text_file(tmp_path, "\na,b\n1,2\n")), expected)
     with pytest.raises(ValueError, match="single character"):
-        read_table(text_file(tmp_path, "a;b\n1;2\n"), ";;")
+        read_table(text_file(tmp_path, "a;b\n1;2\n"), Layout(";;"))
 
 
 def test_a_name_less_first_column_holds_names_of_rows(tmp_path):
@@ -149,7 +149,7 @@ def test_a_name_less_first_column_holds_names_of_rows(tmp_path):
         ("t.csv", b"PK\x03\x04xxxx", "named as csv, but its content is a zip archive"),
         ("t.csv", gzip.compress(b"a,b\n1,2\n"), "named as csv, but its content is a gzip archive"),
         ("t.csv", b"a,b\n\x00\x01,2\n", "something other than text"),
-        ("t.csv", "a,b\n1,2\n".encode("utf-16"), "text in UTF-16"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16") + b"x", "line 3 is not text in UTF-16-LE"),
         ("t.csv", b"a,b\n1,2\n\xe9,3\n", "line 3 is not text in UTF-8"),
         ("t.csv.gz", b"a,b\n1,2\n", "named as csv (gzip), but its content is text"),
         ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 100)[:-10], "it cannot be read"),
@@ -158,7 +158,7 @@ def test_a_name_less_first_column_holds_names_of_rows(tmp_path):
         ("t.feather", b"a,b\n1,2\n", "named as feather, but its content is text"),
         ("t.npz", b"a,b\n1,2\n", "named as npz, but its content is text"),
         ("t.npz", b"PK\x03\x04" + b"x" * 50, "cannot be read as .npz"),
-        ("t.xlsx", b"PK\x03\x04", "its name does not tell its format"),
+        ("t.xlsx", b"PK\x03\x04", "save the sheet as csv (in UTF-8), and use that file"),
         ("t", b"a,b\n1,2\n", "its name does not tell its format"),
         ("t.parquet.gz", b"", "its name does not tell its format"),
         ("t.npz", b"", "it is empty"),
@@ -259,11 +259,138 @@ def test_large_whole_numbers_are_read_to_the_last_digit(tmp_path, n_columns):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a,b\r1,2\r3,4\r", 'a,b\n1,"' + "2" * 200_000 + '"\n'],
+    ("text", "told"),
+    [
+        ("a,b\r1,2\r3,4\r", "cannot be read as a table"),
+        ('a,b\n1,"' + "2" * 200_000 + '"\n', "line 2 has a value of more than 131,072 characters"),
+    ],
     ids=["lines of old Macs", "a field without end"],
 )
-def test_text_that_the_csv_reader_refuses(tmp_path, text):
+def test_text_that_the_csv_reader_refuses(tmp_path, text, told):
     (tmp_path / "t.csv").write_bytes(text.encode())
-    with pytest.raises(TableError, match="cannot be read as a table"):
+    with pytest.raises(TableError, match=told):
         read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_byte_order_marks(tmp_path, encoding, suffix):
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    data = f"{mark}é,b\r\n1,2\r\n".encode(encoding)
+    path = tmp_path / f"t{suffix}"
+    path.write_bytes(gzip.compress(data) if suffix == ".csv.gz" else data)
+    assert_frame_equal(read_table(path), pd.DataFrame({"é": [1], "b": [2]}))
+
+
+# -- decimal commas ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decimal", [None, ","])
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_decimal_commas_are_read_to_the_last_bit(tmp_path, decimal, separator):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(20, 3)) * 10.0 ** rng.integers(-300, 300, (20, 3))
+    values[3, 1] = np.nan
+    frame = pd.DataFrame(values, columns=["a", "b", "c"]).assign(n=range(20), text="x,y")
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, sep=separator, decimal=",")
+    told = []
+    read = read_table(path, Layout(separator, decimal), told.append)
+    assert_frame_equal(read, frame, check_exact=True, check_dtype=False)
+    assert len(told) == (decimal is None)
+    if told:
+        assert told[0].startswith(f"{path}: read with decimal commas, as in ")
+        assert told[0].endswith("in column 'a'; override with --decimal .")
+    assert read_table(path, Layout(separator, "."))["a"].iloc[0] != frame["a"].iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("column", "other", "is_decimal"),
+    [
+        (["1,5", "2", "-3,25e4"], ["1", "2", "3"], True),
+        (["0,123", "1,123", "2,123"], ["1", "2", "3"], True),
+        (["1,234", "5,678", "9,012"], ["1", "2", "3"], False),
+        (["1,5", "2,5", "3,5"], ["0.5", "1.5", "2.5"], False),
+        (["1,5", "red", "blue"], ["1", "2", "3"], False),
+        (["1,5,2", "1,5,3", "1,5,4"], ["1", "2", "3"], False),
+        (["x,1", "x,2", "x,3"], ["1", "2", "3"], False),
+    ],
+    ids=["decimals", "a zero before", "thousands", "points, too", "words", "lists", "codes"],
+)
+def test_when_commas_are_decimal(tmp_path, column, other, is_decimal):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"c": column, "other": other}).to_csv(path, index=False, sep=";")
+    told = []
+    frame = read_table(path, Layout(";"), told.append)
+    assert bool(told) == is_decimal
+    if is_decimal:
+        expected = [float(text.replace(",", ".")) for text in column]
+        assert_array_equal(frame["c"], expected)
+    else:
+        assert frame["c"].tolist() == column
+
+
+def test_a_cell_among_decimal_commas_that_is_not_a_number(tmp_path):
+    values = [f"{j},5" for j in range(30)]
+    values[20] = "?"
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"c": values}).to_csv(path, index=False, sep=";")
+    for layout in (Layout(";"), Layout(";", ",")):
+        column = read_table(path, layout)["c"]
+        assert column.tolist() == [text.replace(",", ".") for text in values]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30))
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_number_survives_decimal_commas(tmp_path, values):
+    frame = pd.DataFrame({"a": values, "b": 0.5})
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",")
+    for layout in (Layout(";"), Layout(";", ",")):
+        assert_array_equal(read_table(path, layout).to_numpy(dtype=float), frame.to_numpy())
+
+
+# -- samples in columns --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", KINDS)
+def test_a_transposed_table(tmp_path, suffix):
+    needs(suffix)
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(4, 3)), columns=["g1", "g2", "g3"]
+    ).set_axis(["s1", "s2", "s3", "s4"])
+    path = tmp_path / f"t{suffix}"
+    write_table(path, frame.T)
+    read = read_table(path, Layout(transpose=True))
+    assert_frame_equal(read, frame, check_exact=True, check_names=False)
+
+
+def test_a_transposed_table_of_numbers_and_text(tmp_path):
+    text = "gene;s1;s2;s3\ng1;0,5;1,5;2\nkind;cat;dog;cat\n"
+    frame = read_table(text_file(tmp_path, text), Layout(";", transpose=True))
+    assert list(frame.index) == ["s1", "s2", "s3"]
+    assert_array_equal(frame["g1"], [0.5, 1.5, 2.0])
+    assert frame["kind"].tolist() == ["cat", "dog", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("gene,s1,s2\na,1,2\na,3,4\n", "several columns named 'a'"),
+        ("gene,s1,s2\na,1\n", "line 2 has 2 value(s)"),
+        ("a,0.5,1.5\nb,3,4\n", "its first line holds values (a, 0.5, 1.5) instead of names of"),
+        ("", "it is empty"),
+    ],
+    ids=range(4),
+)
+def test_what_is_wrong_with_a_transposed_table(tmp_path, text, told):
+    with pytest.raises(TableError) as error:
+        read_table(text_file(tmp_path, text), Layout(transpose=True))
+    assert told in str(error.value)
+
+
+def test_a_header_of_numbers_may_be_transposed(tmp_path):
+    with pytest.raises(TableError, match=r"transposed\? If samples are in columns"):
+        read_table(text_file(tmp_path, ",0,1\na,1,2\nb,3,4\n"))

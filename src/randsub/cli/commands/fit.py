@@ -7,17 +7,16 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils import get_tags
-
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Checkpoint, TimeLimit
-from randsub.cli.base_models import make_base_models
+from randsub.cli.base_models import make_base_models, refusing_missing
 from randsub.cli.console import Console, printable
 from randsub.cli.fitted_model import check_model_folder, ranked
 from randsub.cli.model_parameters import set_parameters
 from randsub.cli.option_values import make_penalty
 from randsub.cli.output_files import check_file, named_in_errors
 from randsub.cli.stop_signals import StopOnSignal, interruptions_are_errors
+from randsub.cli.tables import Layout
 from randsub.cli.tables.column_checks import Task, find_column
 from randsub.cli.tables.column_groups import read_groups
 from randsub.cli.training_progress import TrainingProgress
@@ -55,6 +54,8 @@ def run(args: argparse.Namespace) -> None:
         "base": args.base,
         "categorical": samples.categorical,
         "weight": args.weight,
+        "left_out": samples.left_out,
+        "layout": Layout.of(args).as_dict(),
         "validation": None if args.validation is None else str(args.validation.resolve()),
         "stopped": model.stop_reason_,
     }
@@ -92,19 +93,19 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
     """Read and check everything."""
     if args.resume is not None and not args.resume.is_file():
         raise FileNotFoundError(f"There is no checkpoint {args.resume} to resume from.")
-    if args.checkpoint is not None:
-        check_file(args.checkpoint)
-    unchecked, task, reason = read_training(args)
+    if args.checkpoint is not None and args.checkpoint != args.resume:
+        instead = f"continue from it with --resume {shlex.quote(str(args.checkpoint))}"
+        check_file(args.checkpoint, replace=args.force, instead=instead)
+    unchecked, task, reason = read_training(args, console)
     for name in args.categorical:
         find_column(args.data, unchecked.X, name, "--categorical")
     base = make_base_models(args.base, args.base_param, task)
     model = _make_model(args, base, task)
-    takes_missing = get_tags(model).input_tags.allow_nan
-    samples = check_training(args, unchecked, task, takes_missing=takes_missing)
+    samples = check_training(args, unchecked, task, refusing_missing(args.base, base))
     _set_groups_and_penalty(args, model, samples)
     if args.categorical:
         model.set_params(categorical_features=samples.categorical)
-    validation = read_validation(args, samples, task)
+    validation = read_validation(args, samples, task, console)
     console.say(
         f"{args.data}: {samples.X.shape[0]} rows, {samples.X.shape[1]} features, target "
         f"{args.target!r}."
@@ -184,6 +185,7 @@ def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:
         "target": args.target,
         "rows": int(job.samples.X.shape[0]),
         "features": int(job.samples.X.shape[1]),
+        "left_out": job.samples.left_out,
         "base": args.base,
         "shares": getattr(model, "shares_", {}),
         "repeats": model.n_repeats_,

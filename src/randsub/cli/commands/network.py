@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +12,9 @@ from randsub.cli.console import Console
 from randsub.cli.model_parameters import set_parameters
 from randsub.cli.output_files import check_file, whole_file
 from randsub.cli.stop_signals import interruptions_are_errors
-from randsub.cli.tables import read_table
+from randsub.cli.tables import Layout, read_table
 from randsub.cli.tables.column_checks import as_numbers, find_column
+from randsub.cli.tables.identifiers import find_row_labels, rows_look_like_features
 from randsub.cli.training_progress import TrainingProgress, is_terminal
 from randsub.network import PRSNetwork
 from randsub.solver import Solver
@@ -23,12 +25,14 @@ def run(args: argparse.Namespace) -> None:
     suffix = args.output.suffix.lower()
     if suffix not in (".csv", ".tsv", ".graphml"):
         raise ValueError(f"{args.output}: links are written to .csv, .tsv or .graphml files.")
-    check_file(args.output)
+    check_file(args.output, replace=args.force)
     console = Console(args)
     base = make_base_models(args.base, args.base_param, "regression", takes_auto=False)
-    expression = _read_expression(args, args.data)
-    validation = None if args.validation is None else _read_expression(args, args.validation)
     regulators, targets = _gene_names(args.regulators), _gene_names(args.targets)
+    asked = {"--regulators": regulators or [], "--targets": targets or []}
+    asked |= {"--drop": args.drop, "--keep": args.keep}
+    expression = _read_expression(args, console, asked)
+    validation = _read_validation(args, console, expression)
     model = PRSNetwork(base, lam=args.lam, n_jobs=args.jobs, random_state=args.seed)
     set_parameters(model, args, Solver.for_networks())
     n_samples, n_genes = expression.shape
@@ -69,11 +73,36 @@ def run(args: argparse.Namespace) -> None:
     )
 
 
-def _read_expression(args: argparse.Namespace, path: Path) -> pd.DataFrame:
-    """A table in which every column is a gene."""
-    frame = read_table(path, args.separator)
-    frame = frame.drop(columns=[find_column(path, frame, name, "--drop") for name in args.drop])
-    return as_numbers(path, frame)
+def _read_expression(
+    args: argparse.Namespace, console: Console, asked: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """The table of DATA, in which every column is a gene; what is left out is told.
+
+    `asked` are columns by the option that asks for them.
+    """
+    path = args.data
+    frame = read_table(path, Layout.of(args), console.say)
+    console.say_all(rows_look_like_features(path, frame))
+    for option, names in asked.items():
+        for name in names:
+            find_column(path, frame, name, option)
+    frame = frame.drop(columns=args.drop)
+    # What is named as a gene is one.
+    labels = find_row_labels(frame, {name for names in asked.values() for name in names})
+    console.say_all(labels.told(path))
+    return as_numbers(path, frame.drop(columns=list(labels.left_out)))
+
+
+def _read_validation(
+    args: argparse.Namespace, console: Console, expression: pd.DataFrame
+) -> pd.DataFrame | None:
+    """The table of ``--validation``, with the genes of the other one."""
+    path = args.validation
+    if path is None:
+        return None
+    frame = read_table(path, Layout.of(args), console.say)
+    genes = [find_column(path, frame, str(name), str(args.data)) for name in expression]
+    return as_numbers(path, frame[genes])
 
 
 def _gene_names(text: str | None) -> list[str] | None:

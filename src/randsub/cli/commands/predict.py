@@ -11,21 +11,21 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from randsub.cli.console import Console, write_line
 from randsub.cli.fitted_model import FittedModel
-from randsub.cli.tables import check_table_file, read_table, write_table
+from randsub.cli.tables import check_table_file, write_table
 from randsub.cli.tables.table_writer import as_csv
 
 
 def run(args: argparse.Namespace) -> None:
     """Predict, and score the predictions if the table has the target."""
     if args.output is not None:
-        check_table_file(args.output)
+        check_table_file(args.output, replace=args.force)
     console = Console(args)
     fitted = FittedModel(args)
     if args.probabilities and fitted.task != "classification":
         raise ValueError(
             f"--probabilities is for classification, but {args.model} is a regression model."
         )
-    frame = read_table(args.data, args.separator)
+    frame = fitted.read(args.data, console)
     X = fitted.features(args.data, frame)
     if args.jobs is not None:
         fitted.model.set_params(n_jobs=args.jobs)

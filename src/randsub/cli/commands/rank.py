@@ -14,7 +14,7 @@ from randsub.cli.tables.table_writer import as_csv
 def run(args: argparse.Namespace) -> None:
     """List the columns."""
     if args.output is not None:
-        check_table_file(args.output)
+        check_table_file(args.output, replace=args.force)
     console = Console(args)
     ranking = ranked(FittedModel(args).model).head(args.top)
     if args.output is not None:

@@ -7,14 +7,13 @@ from typing import Any
 from randsub.cli.console import Console
 from randsub.cli.fitted_model import FittedModel, command_line
 from randsub.cli.output_files import check_file, whole_file
-from randsub.cli.tables import read_table
 from randsub.io import DataFacts
 from randsub.report import write_report
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the report."""
-    check_file(args.output)
+    check_file(args.output, replace=args.force)
     console = Console(args)
     fitted = FittedModel(args)
     training = _training_samples(args, fitted, console)
@@ -22,7 +21,7 @@ def run(args: argparse.Namespace) -> None:
     if training is not None:
         data |= zip(("X", "y", "sample_weight"), training, strict=True)
     if args.test is not None:
-        test = fitted.samples(args.test, read_table(args.test, args.separator))
+        test = fitted.samples(args.test, fitted.read(args.test, console))
         data |= zip(("X_test", "y_test", "sample_weight_test"), test, strict=True)
     # Without the folders of this machine, which mean nothing to other readers.
     facts = {
@@ -60,7 +59,7 @@ def _training_samples(args: argparse.Namespace, fitted: FittedModel, console: Co
             "if it was moved."
         )
         return None
-    X, y, weight = fitted.samples(path, read_table(path, args.separator))
+    X, y, weight = fitted.samples(path, fitted.read(path, console))
     known = fitted.folder.data
     if known is not None and DataFacts.of(X, y).fingerprint != known.fingerprint:
         if args.data is not None:

@@ -8,16 +8,16 @@ from sklearn.base import clone
 from randsub.cli.console import Console, printable
 from randsub.cli.fitted_model import FittedModel, ranked
 from randsub.cli.stop_signals import interruptions_are_errors
-from randsub.cli.tables import check_table_file, read_table, write_table
+from randsub.cli.tables import check_table_file, write_table
 from randsub.selection import ShadowSelector
 
 
 def run(args: argparse.Namespace) -> None:
     """Select columns, most important first, and write them with the target."""
-    check_table_file(args.output)
+    check_table_file(args.output, replace=args.force)
     console = Console(args)
     fitted = FittedModel(args)
-    frame = read_table(args.data, args.separator)
+    frame = fitted.read(args.data, console)
     X = fitted.features(args.data, frame)
     ranking = ranked(fitted.model)
     if args.fdr is not None:

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
             )
     for path in (args.output, args.truth):
         if path is not None:
-            check_table_file(path)
+            check_table_file(path, replace=args.force)
     draw = _draw_network if args.problem == "network" else _draw_table
     frame, truth, facts = draw(args.problem, given, args.seed)
     write_table(args.output, frame, target="y")

@@ -10,12 +10,9 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from randsub.cli.tables.file_formats import TableError, listed
+from randsub.cli.tables.near_numbers import MAX_CLASSES, find_oddity, remedy_for
 
 Task = Literal["regression", "classification"]
-# A target of integers with at most this many distinct values is taken for classes.
-MAX_CLASSES: Final = 10
-# If at least this fraction of a text column are numbers, the others are taken for mistakes.
-MOSTLY_NUMBERS: Final = 0.5
 # Floats tell integers apart up to this one.
 EXACT_FLOATS: Final = 2**53
 
@@ -24,17 +21,36 @@ def find_column(path: Path, frame: pd.DataFrame, name: str, source: str) -> str:
     """The name itself, if the table has such a column; `source` is what asks for it."""
     if name in frame.columns:
         return name
-    near = difflib.get_close_matches(name, list(frame.columns[:10_000]), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {listed(list(frame.columns))}"
+    hint = names_a_row(frame, name)
+    if not hint:
+        near = difflib.get_close_matches(name, list(frame.columns[:10_000]), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {listed(list(frame.columns))}"
     raise TableError(path, f"there is no column {name!r}, which {source} asks for; {hint}")
 
 
-def guess_task(y: pd.Series) -> tuple[Task, str]:
+def names_a_row(frame: pd.DataFrame, name: str) -> str:
+    """A hint, if a name that should be a column is that of a row; else empty."""
+    has_names = not isinstance(frame.index, pd.RangeIndex)
+    rows = frame.index if has_names else frame[frame.columns[0]]
+    if not (rows.astype(str) == name).any():
+        return ""
+    return f"transposed? {name!r} is the name of a row; add or remove --transpose"
+
+
+def guess_task(path: Path, y: pd.Series) -> tuple[Task, str]:
     """Regression or classification, and the reason in words."""
     values = y.dropna()
-    if _is_text(y) or is_bool_dtype(y):
+    odd = find_oddity(y, may_be_classes=True) if _is_text(y) else None
+    if odd is not None:
+        raise TableError(
+            path,
+            f"the target {y.name!r} holds numbers, but has {odd.value!r} in "
+            f"{_row(y, odd.position)}; {odd.remedy}, or use --task classification if these are "
+            "classes",
+        )
+    if is_bool_dtype(y) or not _is_numbers(values):
         return "classification", f"its values are not numbers: {listed(_distinct(values))}"
-    numbers = values.to_numpy(dtype=float)
+    numbers = pd.to_numeric(values).to_numpy(dtype=float)
     if not np.isfinite(numbers).all() or np.mod(numbers, 1.0).any():
         return "regression", "it has numbers with fractions"
     n_values = values.nunique()
@@ -143,17 +159,19 @@ def _to_floats(path: Path, column: pd.Series) -> Any:
         numbers = pd.to_numeric(column.astype(object), errors="coerce")
         bad = np.flatnonzero(numbers.isna() & column.notna())
         if len(bad):
+            value = str(column.iloc[bad[0]])
+            remedy = remedy_for(value)
             raise TableError(
                 path,
-                f"column {column.name!r} should hold numbers, but has {str(column.iloc[bad[0]])!r} "
-                f"in {_row(column, bad[0])}",
+                f"column {column.name!r} should hold numbers, but has {value!r} in "
+                f"{_row(column, bad[0])}{remedy and f'; {remedy}'}",
             )
         column = numbers
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
 def check_features(
-    path: Path, X: pd.DataFrame, categorical: Collection[str], base: str | None
+    path: Path, X: pd.DataFrame, categorical: Collection[str], refusing: Sequence[str]
 ) -> pd.DataFrame:
     """Features as columns of floats and, for categories, of text.
 
@@ -164,8 +182,8 @@ def check_features(
     X : DataFrame of shape (n, M)
     categorical : collection of str
         Columns that are categories, whatever they hold.
-    base : str or None
-        Name of the base model, if it cannot be trained on missing values.
+    refusing : sequence of str
+        Names of the base models that cannot be trained on missing values.
     """
     texts = [
         str(name)
@@ -187,12 +205,12 @@ def check_features(
         )
     # Missing categories are a category of their own.
     gaps = list(numbers.columns[np.isnan(values).any(axis=0)])
-    if gaps and base is not None:
+    if gaps and refusing:
         first = np.flatnonzero(numbers[gaps[0]].isna())[0]
         raise TableError(
             path,
-            f"{_have(gaps)} missing values (first in {_row(X, first)}), which the base model "
-            f"{base} does not support; fill them in, {_drop(gaps)}, or use --base tree",
+            f"{_have(gaps)} missing values (first in {_row(X, first)}), which "
+            f"{_refuse(refusing)} not support; fill them in, {_drop(gaps)}, or use --base tree",
         )
     return with_categories(numbers, X, texts)
 
@@ -211,26 +229,15 @@ def with_categories(numbers: pd.DataFrame, X: pd.DataFrame, texts: Sequence[str]
 
 def _reads_as_numbers(path: Path, column: pd.Series) -> bool:
     """Whether text is numbers; False for categories, an error for anything else."""
-    values = column.dropna()
-    is_number = pd.to_numeric(values.astype(str), errors="coerce").notna().to_numpy()
-    name = column.name
-    if is_number.all():
-        return True
-    if is_number.mean() >= MOSTLY_NUMBERS:
-        at = np.flatnonzero(column.notna())[np.flatnonzero(~is_number)[0]]
+    odd = find_oddity(column)
+    if odd is not None:
         raise TableError(
             path,
-            f"column {name!r} holds numbers, but has {str(column.iloc[at])!r} in "
-            f"{_row(column, at)}; correct it, or treat the column as categories with "
-            f"--categorical {name}",
+            f"column {column.name!r} holds numbers, but has {odd.value!r} in "
+            f"{_row(column, odd.position)}; {odd.remedy}, or treat the column as categories with "
+            f"--categorical {column.name}",
         )
-    if len(values) > MAX_CLASSES and values.nunique() == len(values):
-        raise TableError(
-            path,
-            f"column {name!r} has a different text in each row, such as {str(values.iloc[0])!r}; "
-            f"numbers or categories are needed; ignore it with --drop {name}",
-        )
-    return False
+    return _is_numbers(column.dropna())
 
 
 def same_labels(path: Path, y: pd.Series, classes: Any) -> Any:
@@ -261,6 +268,13 @@ def same_labels(path: Path, y: pd.Series, classes: Any) -> Any:
     return cast
 
 
+def _is_numbers(values: pd.Series) -> bool:
+    """Whether these are numbers, or text that spells numbers."""
+    if is_numeric_dtype(values):
+        return True
+    return bool(pd.to_numeric(values.astype(str), errors="coerce").notna().all())
+
+
 def _is_text(column: pd.Series) -> bool:
     return not is_numeric_dtype(column)
 
@@ -275,6 +289,11 @@ def _row(table: Any, position: int) -> str:
 def _distinct(values: pd.Series) -> list[Any]:
     # In order of appearance: labels of several types cannot be sorted.
     return list(values.unique().tolist())
+
+
+def _refuse(names: Sequence[str]) -> str:
+    several = len(names) > 1
+    return f"the base model{'s' * several} {', '.join(names)} do{'' if several else 'es'}"
 
 
 def _have(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from randsub.cli.tables.file_formats import TableError, listed
+from randsub.cli.tables.layout import Layout
 from randsub.cli.tables.table_reader import read_table
 
 
@@ -28,7 +29,7 @@ def read_groups(text: str | None, separator: str | None) -> Any:
     path = Path(text)
     if path.suffix.lower() == ".json":
         return _read_json(path)
-    frame = read_table(path, separator)
+    frame = read_table(path, Layout(separator))
     if not {"feature", "group"} <= set(frame.columns):
         raise TableError(
             path,

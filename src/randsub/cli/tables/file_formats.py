@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from randsub.exceptions import as_sentence
+
 Kind = Literal["csv", "tsv", "parquet", "feather", "npz"]
 SUFFIXES: Final[Mapping[str, Kind]] = {
     ".csv": "csv",
@@ -23,9 +25,11 @@ _SIGNATURES: Final[Mapping[bytes, str]] = {
     b"\x1f\x8b": "a gzip archive",
     b"\x89HDF": "an HDF5 file",
     b"%PDF": "a PDF document",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
+    # Text in UTF-16, which the reader of text knows.
+    b"\xff\xfe": "text",
+    b"\xfe\xff": "text",
 }
+_SPREADSHEETS: Final = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 _EXPECTED: Final[Mapping[Kind, str]] = {
     "parquet": "parquet",
     "feather": "feather",
@@ -50,7 +54,7 @@ class TableError(ValueError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.reason}."
+        return as_sentence(f"{self.path}: {self.reason}")
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,12 @@ class FileFormat:
 def format_of(path: Path) -> FileFormat:
     """The format that the name of a file says."""
     is_zipped = path.suffix.lower() == ".gz"
+    if path.suffix.lower() in _SPREADSHEETS:
+        raise TableError(
+            path,
+            "a spreadsheet is not a table file; open it in its program, save the sheet as csv (in "
+            "UTF-8), and use that file",
+        )
     kind = SUFFIXES.get(Path(path.stem if is_zipped else path).suffix.lower())
     if kind is None or (is_zipped and kind not in ("csv", "tsv")):
         raise TableError(
@@ -92,9 +102,15 @@ def checked_format(path: Path) -> FileFormat:
         raise TableError(
             path,
             f"it is named as {form.kind}{' (gzip)' if form.is_zipped else ''}, but its content is "
-            f"{found}; rename or convert it",
+            f"{found}; {_remedy(found)}",
         )
     return form
+
+
+def _remedy(found: str) -> str:
+    if "xlsx" in found:
+        return "rename it or, if it is a spreadsheet, save its sheet as csv"
+    return "rename or convert it"
 
 
 def listed(names: Sequence[Any], n: int = 5) -> str:

@@ -1,23 +1,31 @@
 """Read a table from a file."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
 from randsub.cli.tables.delimited_text import check_unique, read_delimited
 from randsub.cli.tables.file_formats import FileFormat, TableError, checked_format
+from randsub.cli.tables.layout import Layout
 from randsub.cli.tables.npz_table import read_npz
 
+_AS_NAMED: Final = Layout()
 
-def read_table(path: Path, separator: str | None = None) -> pd.DataFrame:
+
+def read_table(
+    path: Path, layout: Layout = _AS_NAMED, say: Callable[[str], None] = lambda _: None
+) -> pd.DataFrame:
     """Read a table from a csv, tsv, parquet, feather or npz file.
 
     Parameters
     ----------
     path : Path
-    separator : str, default=None
-        Character between the columns of text; by default as the name of the file says.
+    layout : Layout
+        Options of the user.
+    say : callable
+        Is told in a sentence what was guessed.
 
     Returns
     -------
@@ -27,13 +35,26 @@ def read_table(path: Path, separator: str | None = None) -> pd.DataFrame:
     """
     form = checked_format(path)
     if form.kind in ("csv", "tsv"):
-        frame = read_delimited(path, form, separator)
+        frame = read_delimited(path, form, layout, say)
     elif form.kind == "npz":
         frame = read_npz(path)
     else:
         frame = _read_columnar(path, form)
+    if layout.transpose and form.kind not in ("csv", "tsv"):
+        frame = _transposed(path, frame)
     if 0 in frame.shape:
         raise TableError(path, f"it has {frame.shape[0]} rows and {frame.shape[1]} columns")
+    return frame
+
+
+def _transposed(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows as columns, named by the index or else by the first column."""
+    if isinstance(frame.index, pd.RangeIndex):
+        frame = frame.set_index(frame.columns[0])
+    names = [str(name) for name in frame.index]
+    check_unique(path, names)
+    frame = frame.T.infer_objects()
+    frame.columns = pd.Index(names)
     return frame
 
 

@@ -14,10 +14,10 @@ from randsub.cli.tables.npz_table import TARGET
 from randsub.cli.tables.table_reader import import_pyarrow
 
 
-def check_table_file(path: Path) -> None:
-    """Raise if no table can be written to this path."""
+def check_table_file(path: Path, *, replace: bool) -> None:
+    """Raise if no table can be written to this path; see :func:`check_file`."""
     form = format_of(path)
-    check_file(path)
+    check_file(path, replace=replace)
     if form.kind in ("parquet", "feather"):
         import_pyarrow(path)
 

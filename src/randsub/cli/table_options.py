@@ -1,0 +1,33 @@
+"""Options of the commands that read or write tables."""
+
+import argparse
+
+from randsub.cli.option_values import decimal_mark
+from randsub.cli.options import Options
+
+
+def add_force(options: Options, what: str = "file") -> None:
+    """Whether existing outputs may be replaced."""
+    options.add("--force", f"replace an existing {what}")
+
+
+def add_layout(options: Options) -> None:
+    """How tables are laid out in their files."""
+    tables = options.section("layout of tables")
+    tables.add("--separator CHAR", "separator of columns of text (default: comma, or tab in .tsv)")
+    tables.add(
+        "--decimal CHAR", "decimal mark of text, . or , (default: guessed, and told)", decimal_mark
+    )
+    tables.add(
+        "--transpose",
+        "samples are in columns, and features (genes) in rows, with names in the first column",
+        action=argparse.BooleanOptionalAction,
+    )
+
+
+def add_keep(options: Options) -> None:
+    """Features that look like labels of rows."""
+    options.add(
+        "--keep COLUMN...",
+        "columns to use although they look like row numbers or identifiers, which are left out",
+    )
