@@ -21,6 +21,10 @@ class NoFeatureLeftWarning(RandsubWarning):
     """Every selection probability reached 0 without a penalty that asks for it."""
 
 
+class BaseModelThreadsWarning(RandsubWarning):
+    """The base model asks for several threads, and the ensemble for one worker."""
+
+
 class CheckpointWarning(RandsubWarning):
     """A checkpoint could not be written, or was written with other library versions."""
 
