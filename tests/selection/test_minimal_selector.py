@@ -1,5 +1,7 @@
 """A minimal set of features: what is kept, what is promised, and on which rows."""
 
+from itertools import pairwise
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -258,7 +260,7 @@ def test_sizes(n):
     assert sizes == sorted(set(sizes))
     assert (sizes[0], sizes[-1]) == (1, n)
     assert len(sizes) <= 12 + 2 * np.log2(n)
-    assert all(large <= 1.5 * small for small, large in zip(sizes[4:], sizes[5:], strict=False))
+    assert all(large <= 1.5 * small for small, large in pairwise(sizes[4:]))
 
 
 grids = st.integers(2, 6).flatmap(

@@ -268,9 +268,9 @@ class MinimalSelector(Selector):
         """From the scores of the folds to a size, and from the size to columns."""
         scores = self.cv_scores_
         chosen = smallest_as_good(scores, self.tol)
-        others = (np.delete(scores, fold, axis=0) for fold in range(len(scores)))
         honest = [
-            row[smallest_as_good(rest, self.tol)] for row, rest in zip(scores, others, strict=True)
+            of_fold[smallest_as_good(np.delete(scores, fold, axis=0), self.tol)]
+            for fold, of_fold in enumerate(scores)
         ]
         self.n_features_ = int(self.sizes_[chosen])
         self.score_ = float(np.mean(honest))

@@ -186,8 +186,9 @@ def random_splits(
     There are fewer folds if there are too few rows, members of a class, or groups for them, and
     none if there are too few for two.
     """
-    of_rows = None if groups is None else groups[rows]
+    of_rows = None
     if groups is not None:
+        of_rows = groups[rows]
         n_folds = min(n_folds, len(np.unique(of_rows)))
         splitter: Any = GroupKFold(max(n_folds, 2), shuffle=True, random_state=seed)
     elif strata:
