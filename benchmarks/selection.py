@@ -1,8 +1,8 @@
 """All relevant features and a minimal set, on simulated problems.
 
-False discovery proportion of ShadowSelector: for each problem, over several datasets: the mean false discovery proportion with its 95 % interval
-(Student's t, over datasets), the mean fraction of the relevant features that is found, the number
-of selected features, and the time. The nominal rate is ``--fdr``.
+ShadowSelector, for each problem, over several datasets: the mean false discovery proportion with
+its 95 % interval (Student's t, over datasets), the mean fraction of the relevant features that is
+found, the number of selected features, and the time. The nominal rate is ``--fdr``.
 
 In Hypercube and Linear the noise is independent, and the rate should hold. In Checkerboard and
 Friedman neighbouring columns have correlation 0.9: a neighbour of a relevant column carries its
@@ -14,8 +14,9 @@ of the relevant features that have a selected column (found), or both of them (t
 columns of noise are selected, and the score of the base model, on 1,000 new rows, from the selected
 columns and from all.
 
-    python benchmarks/selection.py [--copies] [--problems hypercube linear checkerboard] [--datasets 20]
-        [--irrelevant 100] [--samples 300] [--runs 3] [--fdr 0.1] [--epochs 300] [--jobs 2]
+    python benchmarks/selection.py [--copies] [--problems hypercube linear checkerboard]
+        [--datasets 20] [--irrelevant 100] [--samples 300] [--runs 3] [--fdr 0.1] [--epochs 300]
+        [--jobs 2]
 """
 
 import argparse
