@@ -29,6 +29,7 @@ from randsub.selection.nested_sets import random_splits, redundant_last, sizes_o
 from randsub.selection.plain_predictor import plain_predictor
 
 TINY = {"n_estimators": 12, "max_iter": 15, "learning_rate": 0.05, "n_batches": 2}
+LARGER = {**TINY, "n_estimators": 40, "max_iter": 40}
 
 
 def data(n=120, n_noise=5):
@@ -42,7 +43,7 @@ def data(n=120, n_noise=5):
 
 
 @pytest.mark.parametrize(
-    "model", [LinearRegression(), PRSRegressor(LinearRegression(), **flat(**TINY))]
+    "model", [LinearRegression(), PRSRegressor(LinearRegression(), **flat(**LARGER))]
 )
 def test_of_copies_one_is_kept_and_all_are_relevant(model):
     X, y = data()
