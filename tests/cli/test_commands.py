@@ -154,7 +154,8 @@ def test_select_a_minimal_set(here, capsys):
     frame = frame.assign(copy=frame["x1"])[["x1", "x2", "x3", "copy", "y"]]
     frame.to_csv("easy.csv", index=False)
     words = ["fit", "easy.csv", "--target", "y", "-o", "easy", "-q", *TINY]
-    assert run(*words, "--epochs", "10") == Exit.DONE
+    # Ridge would shrink less with a copy, and predict better.
+    assert run(*words, "--epochs", "10", "--base", "linear") == Exit.DONE
     words = ["select", "easy", "easy.csv", "--minimal", "-o", "s.csv", "--seed", "0"]
     assert run(*words, "--json", "-q") == Exit.DONE
     found = document(capsys)
@@ -164,7 +165,8 @@ def test_select_a_minimal_set(here, capsys):
     assert found["score"] > 0.9 < found["score_of_all"]
     assert list(pd.read_csv("s.csv").columns) == [*found["selected"], "y"]
     assert run(*words) == Exit.DONE
-    assert "2 of 4 features" in (told := capsys.readouterr().out)
+    told = "".join(capsys.readouterr())
+    assert "2 of 4 features" in told
     assert "Cross-validated score" in told
     assert run(*words, "--top", "3") == Exit.USAGE
     assert "not allowed with" in capsys.readouterr().err

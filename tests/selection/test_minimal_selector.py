@@ -349,14 +349,6 @@ def test_not_fitted():
             ask()
 
 
-def expected_to_fail(estimator):
-    reason = "a sample that is repeated may be in both parts of a split, one of weight two is not"
-    return {
-        "check_sample_weight_equivalence_on_dense_data": reason,
-        "check_sample_weight_equivalence_on_sparse_data": reason,
-    }
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.filterwarnings("ignore::randsub.exceptions.NoFeatureLeftWarning")
@@ -369,8 +361,7 @@ def expected_to_fail(estimator):
             cv=2,
             n_candidates=2,
         ),
-    ],
-    expected_failed_checks=expected_to_fail,
+    ]
 )
 def test_sklearn_conventions(estimator, check):
     check(estimator)
