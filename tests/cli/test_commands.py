@@ -168,7 +168,9 @@ def test_select_a_minimal_set(here, capsys):
     told = "".join(capsys.readouterr())
     assert "2 of 4 features" in told
     assert "Cross-validated score" in told
-    assert run(*words, "--top", "3") == Exit.USAGE
+    with pytest.raises(SystemExit) as refused:
+        run(*words, "--top", "3")
+    assert refused.value.code == Exit.USAGE
     assert "not allowed with" in capsys.readouterr().err
 
 
