@@ -11,18 +11,17 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import PRSRegressor
 from randsub.datasets import make_friedman
-from randsub.inspection import AlphaPath, ConvergenceDisplay, PathDisplay
+from randsub.inspection import ConvergenceDisplay, PathDisplay
 from randsub.solver import Solver
 
 X, y, relevant = make_friedman(n_samples=300, n_irrelevant=45, random_state=0)
-path = AlphaPath()
 model = PRSRegressor(
     KNeighborsRegressor(),
     max_iter=600,
     solver=Solver(learning_rate=2e-3, n_revivals=2),
     random_state=0,
 )
-model.set_callbacks(path).fit(X, y)
+model.fit(X, y)
 print(f"stopped: {model.stop_reason_}; best epoch: {model.best_iter_} of {model.n_iter_}")
 
 # %%
@@ -37,5 +36,5 @@ plt.show()
 # Alpha over the epochs. If some alphas still rise at the end, train for more epochs; if they cross
 # each other repeatedly, use smaller steps or more members.
 
-PathDisplay.from_estimator(model, path)
+PathDisplay.from_estimator(model)
 plt.show()

@@ -40,6 +40,10 @@ class SlowEngineWarning(RandsubWarning):
         )
 
 
+class BaseModelThreadsWarning(RandsubWarning):
+    """The base model asks for several threads, and the ensemble for one worker."""
+
+
 class CheckpointWarning(RandsubWarning):
     """A checkpoint could not be written, or was written with other library versions."""
 

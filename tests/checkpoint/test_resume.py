@@ -53,6 +53,8 @@ def data(model):
 def assert_same_model(one, two, X):
     np.testing.assert_array_equal(one.alpha_, two.alpha_)
     pd.testing.assert_frame_equal(one.history_, two.history_, check_exact=True)
+    np.testing.assert_array_equal(one.alpha_path_, two.alpha_path_)
+    np.testing.assert_array_equal(one.alpha_path_epochs_, two.alpha_path_epochs_)
     np.testing.assert_array_equal(one._average(X), two._average(X))
     for a, b in zip(one.estimators_features_, two.estimators_features_, strict=True):
         np.testing.assert_array_equal(a, b)

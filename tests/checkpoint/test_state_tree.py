@@ -26,9 +26,10 @@ from tiny_world import (
 
 
 def world(optimizer=None, penalty=None):
-    return make_problem(
+    problem = make_problem(
         noisy, n_tasks=2, penalty=penalty, optimizer=optimizer or ProjectedAdam(0.03)
     )
+    return replace(problem, most_snapshots=5)
 
 
 @pytest.mark.parametrize("way", ["fresh", "window", "coupled"])
@@ -86,6 +87,13 @@ def with_round(name, change):
     return apply
 
 
+def with_path(name, change):
+    def apply(tree):
+        tree["path"][name] = change(tree["path"][name])
+
+    return apply
+
+
 CHANGES = {
     "no theta": lambda tree: tree.pop("theta"),
     "a wide theta": lambda tree: tree.update(theta=np.zeros((2, 5))),
@@ -106,6 +114,11 @@ CHANGES = {
     "a mask too few": with_round("indptr", lambda indptr: indptr[1:]),
     "predictions too few": with_round("predictions", lambda p: p[:-1]),
     "generations too few": with_round("generations", lambda g: g[:-1]),
+    "a path of other features": with_path("alphas", lambda alphas: alphas[..., :-1]),
+    "a path without its start": with_path("epochs", lambda epochs: epochs + 1),
+    "a path that turns back": with_path("epochs", lambda epochs: 0 * epochs),
+    "a path of fewer epochs": with_path("epochs", lambda epochs: epochs[:-1]),
+    "no path": with_path("epochs", lambda epochs: epochs[:0]),
     "an unborn generation": with_round("generations", lambda g: g + 1),
 }
 

@@ -149,6 +149,31 @@ def test_select_by_shadow_features(here, capsys):
     assert list(pd.read_csv("s.csv").columns) == [*selected, "y"]
 
 
+def test_select_a_minimal_set(here, capsys):
+    frame = pd.read_csv("d.csv").assign(y=lambda f: 10 * f["x1"] + 8 * f["x2"])
+    frame = frame.assign(copy=frame["x1"])[["x1", "x2", "x3", "copy", "y"]]
+    frame.to_csv("easy.csv", index=False)
+    words = ["fit", "easy.csv", "--target", "y", "-o", "easy", "-q", *TINY]
+    # Ridge would shrink less with a copy, and predict better.
+    assert run(*words, "--epochs", "10", "--base", "linear") == Exit.DONE
+    words = ["select", "easy", "easy.csv", "--minimal", "-o", "s.csv", "--seed", "0"]
+    assert run(*words, "--json", "-q") == Exit.DONE
+    found = document(capsys)
+    assert len(found["selected"]) == 2
+    assert set(found["selected"]) < {"x1", "x2", "copy"}
+    assert "x2" in found["selected"]
+    assert found["score"] > 0.9 < found["score_of_all"]
+    assert list(pd.read_csv("s.csv").columns) == [*found["selected"], "y"]
+    assert run(*words) == Exit.DONE
+    told = "".join(capsys.readouterr())
+    assert "2 of 4 features" in told
+    assert "Cross-validated score" in told
+    with pytest.raises(SystemExit) as refused:
+        run(*words, "--top", "3")
+    assert refused.value.code == Exit.USAGE
+    assert "not allowed with" in capsys.readouterr().err
+
+
 def test_info_tells_what_is_there(here, capsys):
     assert run("info", "model", "--json") == Exit.DONE
     told = document(capsys)

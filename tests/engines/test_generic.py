@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from randsub.engines import GenericEngine, Learner
-from randsub.engines.base import set_seeds
+from randsub.engines.base import set_seeds, thread_counts
 from randsub.exceptions import BaseModelError
 
 MASKS = np.array([[1, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
@@ -98,6 +98,46 @@ def test_a_model_without_randomness_is_left_alone() -> None:
     before = plain.get_params()
     set_seeds(plain, 7)
     assert plain.get_params() == before
+
+
+class Greedy(RegressorMixin, BaseEstimator):
+    """Takes all cores by default, as some libraries do."""
+
+    def __init__(self, num_threads=None):
+        self.num_threads = num_threads
+
+    def fit(self, X, y):
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        (Greedy(), {"num_threads": None}),
+        (Greedy(num_threads=4), {"num_threads": 4}),
+        (Greedy(num_threads=1), {}),
+        (make_pipeline(PCA(), Greedy()), {"greedy__num_threads": None}),
+        (BaggingRegressor(Greedy(), n_jobs=2), {"n_jobs": 2, "estimator__num_threads": None}),
+        # None is one job in scikit-learn, and LogisticRegression(n_jobs=1) warns.
+        (LogisticRegression(), {}),
+        (RandomForestClassifier(), {}),
+        (RandomForestClassifier(n_jobs=-1), {"n_jobs": -1}),
+    ],
+)
+def test_threads_of_base_models(base, expected, data) -> None:
+    X, y, _ = data
+    assert thread_counts(base) == expected
+    engine = GenericEngine(Learner(base, *([np.array([0, 1])] if is_classifier(base) else [])))
+    targets = (y > 0).astype(int) if is_classifier(base) else y
+    before = base.get_params()
+    for model in engine.fit_many(X, targets, MASKS[:2], SEEDS[:2]):
+        found = model.get_params()
+        assert [found[name] for name in expected] == [1] * len(expected)
+    assert base.get_params() == before
 
 
 @pytest.mark.parametrize("make", [nested, lambda: ExtraTreeRegressor(max_features=1)])

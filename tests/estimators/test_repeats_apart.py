@@ -71,6 +71,8 @@ def assert_same_model(one, two):
     for name in ("n_iter_", "best_iter_", "stop_reason_", "n_models_trained_", "validation_loss_"):
         assert getattr(one, name) == getattr(two, name)
     pd.testing.assert_frame_equal(one.history_, two.history_, check_exact=True)
+    np.testing.assert_array_equal(one.alpha_path_, two.alpha_path_)
+    np.testing.assert_array_equal(one.alpha_path_epochs_, two.alpha_path_epochs_)
 
 
 @pytest.mark.parametrize("name", MODELS)

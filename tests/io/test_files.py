@@ -26,7 +26,6 @@ from randsub.exceptions import (
     UnsavableModelError,
     VersionMismatchWarning,
 )
-from randsub.inspection import AlphaPath
 from randsub.io import load, save
 from randsub.io.files import FORMAT_VERSION, NOTE, dumped
 from randsub.solver import Solver
@@ -287,12 +286,12 @@ def test_a_damaged_joblib_file(tmp_path):
 @pytest.mark.filterwarnings("ignore::randsub.exceptions.UnsafeLoadWarning")
 def test_callbacks_stay_behind(tmp_path, format):
     watched = PRSRegressor(Ridge(), n_estimators=3, max_iter=3, random_state=0)
-    watched.set_callbacks(Checkpoint(tmp_path / "run"), AlphaPath(), ScoringMonitor(X, Y))
+    watched.set_callbacks(Checkpoint(tmp_path / "run"), ScoringMonitor(X, Y))
     pipeline = make_pipeline(StandardScaler(), watched).fit(X, Y)
     save(pipeline, tmp_path / "m", format=format)
     again = load(tmp_path / "m", format=format)
     np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
     assert not getattr(again[-1], "_skl_callbacks", [])
     # Those of the model that was saved are still there.
-    assert len(watched._skl_callbacks) == 3
+    assert len(watched._skl_callbacks) == 2
     again.fit(X, Y)

@@ -15,9 +15,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from randsub import PRSRegressor
 from randsub.engines import (
     Engine,
     GenericEngine,
@@ -27,8 +30,9 @@ from randsub.engines import (
     SVMEngine,
     TreeEngine,
 )
-from randsub.exceptions import BaseModelError
+from randsub.exceptions import BaseModelError, BaseModelThreadsWarning
 from randsub.parallel import Assignment, Data, Dispatcher, average_prediction, dispatch, worker_pool
+from randsub.parallel.blas_threads import warn_of_idle_threads
 from randsub.parallel.threads import on_threads
 
 N, M = 60, 6
@@ -335,3 +339,25 @@ def test_a_compiled_engine_gives_the_same_on_joblibs_workers(backend, data, work
         found = Dispatcher(KNNEngine(learner), data).predict(work)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_threads_of_a_base_model_that_have_no_effect_are_told(n_jobs):
+    base = make_pipeline(StandardScaler(), KNeighborsRegressor(n_jobs=3))
+    if n_jobs == 2:
+        # Nothing is lost.
+        warn_of_idle_threads(base, "PRSRegressor", n_jobs)
+        return
+    words = "kneighborsregressor__n_jobs=3 of Pipeline has no effect.*set n_jobs of PRSRegressor"
+    with pytest.warns(BaseModelThreadsWarning, match=words):
+        warn_of_idle_threads(base, "PRSRegressor", n_jobs)
+    warn_of_idle_threads(base.set_params(kneighborsregressor__n_jobs=None), "PRSRegressor", n_jobs)
+
+
+def test_a_fit_tells_it_once():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = PRSRegressor(KNeighborsRegressor(n_jobs=2), n_estimators=3, max_iter=2, random_state=0)
+    with pytest.warns(BaseModelThreadsWarning) as told:
+        model.fit(X, X[:, 0])
+    assert len(told) == 1
+    assert model.estimator.n_jobs == 2

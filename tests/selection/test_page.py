@@ -13,6 +13,9 @@ def test_code_of_the_page_runs():
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
         exec(compile(block, PAGE.name, "exec"), namespace)
     relevant = namespace["relevant"]
+    minimal = namespace["minimal"]
+    assert minimal.score_ > minimal.full_score_
+    assert minimal.n_features_ <= len(relevant) + 1
     # As the page says: the relevant features, and perhaps a false one.
     selected = set(namespace["selector"].get_support(indices=True))
     assert selected >= set(relevant)

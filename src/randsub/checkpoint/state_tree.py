@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from randsub._masks import sparse_rows
 from randsub._typing import FloatArray, IntArray
+from randsub.solver.alpha_path import AlphaPath
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.rounds import Batch, HeldMasks, Proposal, Round
 from randsub.solver.state import EpochRecord, Result, TrainingState
@@ -37,6 +38,10 @@ def frozen_result(result: Result) -> dict[str, Any]:
         **vars(result),
         "generators": list(result.generators),
         "history": frozen_history(result.history),
+        "path": {
+            "epochs": np.array(result.path.epochs, dtype=int),
+            "alphas": np.array(result.path.alphas, dtype=np.float32),
+        },
     }
 
 
@@ -86,8 +91,21 @@ def thawed_result(tree: Mapping[str, Any], problem: Problem) -> Result:
         generators=generators,
         history=thawed_history(tree["history"], problem.n_bases),
         n_models_trained=int(tree["n_models_trained"]),
+        path=_path(tree["path"], problem),
         stopped=None if tree["stopped"] is None else str(tree["stopped"]),
     )
+
+
+def _path(tree: Mapping[str, Any], problem: Problem) -> AlphaPath:
+    """Alpha along the epochs; of networks, it is not recorded."""
+    if not problem.most_snapshots:
+        return AlphaPath()
+    n_snapshots = len(tree["epochs"])
+    epochs = _array(tree, "epochs", (n_snapshots,), "i")
+    if not 0 < n_snapshots <= problem.most_snapshots or epochs[0] or (np.diff(epochs) <= 0).any():
+        raise ValueError(f"alpha after the epochs {epochs.tolist()}")
+    shape = (n_snapshots, len(problem.targets), problem.distribution.n_parameters)
+    return AlphaPath(tuple(epochs.tolist()), tuple(_array(tree, "alphas", shape, "f")))
 
 
 def thawed_history(tree: Mapping[str, Any], n_bases: int = 1) -> tuple[EpochRecord, ...]:

@@ -162,9 +162,11 @@ def rank(options: Options) -> None:
 def select(options: Options) -> None:
     """Write a table with the most important columns and the target.
 
-    Choose the columns by number (--top), by importance (--threshold), or by
-    the false discovery rate (--fdr). The latter trains the model once more,
-    with permuted copies of the columns beside them.
+    Choose the columns by number (--top), by importance (--threshold), or for
+    a purpose. --minimal: few columns from which the base model predicts as
+    well as from all, by cross-validation; the others may be relevant, too.
+    --fdr: all relevant columns, with a bound on the false ones among them;
+    the model is trained again with permuted copies of the columns.
     """
     _add_model(options)
     options.add("DATA", "table to take the columns from", Path)
@@ -178,6 +180,7 @@ def select(options: Options) -> None:
         "by shadow features, with a false discovery rate of at most Q, such as 0.1",
         number_from(float, 0, 1, inclusive=False),
     )
+    rule.add("--minimal", "a minimal set from which the base model predicts as well as from all")
     options.add("--no-target", "leave the target out")
     _add_seed(options)
     _add_jobs(options)

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +22,8 @@ from randsub.engines.bootstrap import bootstrap_rows
 from randsub.engines.target_units import Unit
 from randsub.exceptions import BaseModelError
 
+# What estimators call the number of their threads or processes.
+THREADS = ("n_jobs", "num_threads", "n_threads", "nthread", "thread_count")
 # How far rounding may lead a probability out of [0, 1].
 TOLERANCE = 1e-6
 
@@ -55,6 +59,11 @@ class Learner:
     def n_outputs(self) -> int:
         """C, the number of columns of a prediction."""
         return 1 if self.classes is None else len(self.classes)
+
+    @cached_property
+    def on_one_thread(self) -> dict[str, int]:
+        """Parameters with which a base model that has threads of its own uses one."""
+        return dict.fromkeys(thread_counts(self.estimator), 1)
 
 
 class Engine(ABC):
@@ -232,6 +241,10 @@ def fit_one(
         return constant.fit(np.empty((len(y), len(columns))), y, sample_weight=sample_weight)
     model = clone(learner.estimator)
     set_seeds(model, seed)
+    if learner.on_one_thread:
+        # Workers train many models at the same time. Libraries that count threads themselves do not
+        # see the limit of OpenMP that workers set.
+        model.set_params(**learner.on_one_thread)
     params = dict(fit_params or {})
     if learner.passes_weight and sample_weight is not None:
         params["sample_weight"] = sample_weight
@@ -249,6 +262,23 @@ def set_seeds(model: Any, seed: int) -> None:
     if names:
         draws = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=len(names))
         model.set_params(**{name: int(draw) for name, draw in zip(names, draws, strict=True)})
+
+
+def thread_counts(estimator: Any) -> dict[str, int | None]:
+    """Parameters of an estimator, and of its parts, that let it use several threads or processes.
+
+    None is one thread for the estimators of scikit-learn, and mostly all cores for others.
+    """
+    params = estimator.get_params(deep=True)
+    found: dict[str, int | None] = {}
+    for name, value in params.items():
+        owner, _, parameter = name.rpartition("__")
+        if parameter in THREADS and (value is None or isinstance(value, Integral)) and value != 1:
+            part = params.get(owner) if owner else estimator
+            origin = getattr(type(part).__init__, "__module__", "")
+            if value is not None or not origin.startswith("sklearn."):
+                found[name] = None if value is None else int(value)
+    return found
 
 
 def is_one_class(y: Any) -> bool:

@@ -12,6 +12,7 @@ from randsub.losses import LOSSES, Loss, Reference
 from randsub.optim import OPTIMIZERS, FisherAdam, Optimizer
 from randsub.penalties import Penalty
 from randsub.solver import Problem, Settings, Solver, Target
+from randsub.solver.alpha_path import most_snapshots
 from randsub.solver.problem import LARGEST_FIRST_SUBSET
 from randsub.solver.rounds import thin
 
@@ -43,6 +44,7 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
         sample_weight=data.loss_weight,
         feature_names=data.feature_names,
         n_bases=len(data.dispatcher.engines),
+        most_snapshots=most_snapshots(distribution.n_columns),
     )
     settings = solver.settings(
         n_masks=model.n_estimators,

@@ -34,6 +34,7 @@ from randsub.estimators.reportable import Reportable
 from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
 from randsub.parallel import average_prediction
+from randsub.parallel.blas_threads import warn_of_idle_threads
 
 
 class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
@@ -45,6 +46,7 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     _base_kind: ClassVar[str] = "regressor"
 
     estimator: Any
+    n_jobs: int | None
     # Parameter of estimators that optimise alpha.
     solver: Any = None
 
@@ -103,6 +105,7 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
             )
         if hasattr(base, "_parameter_constraints"):
             base._validate_params()
+        warn_of_idle_threads(base, type(self).__name__, self.n_jobs)
         return base
 
     @contextmanager

@@ -262,6 +262,8 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             shares = result.best_shares.mean(axis=0).tolist()
             self.shares_ = dict(zip(names, shares, strict=True))
         self.alpha_ = self.repeat_alphas_.mean(axis=0)
+        self.alpha_path_epochs_ = np.array(result.path.epochs)
+        self.alpha_path_ = np.stack([one.mean(axis=0)[columns] for one in result.path.alphas])
         self.alpha_std_ = self.repeat_alphas_.std(axis=0)
         if (
             self._distribution.n_parameters != self.n_features_in_

@@ -165,6 +165,12 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         validation, smallest effective sample size, expected size, whether models were refreshed or
         features revived before the epoch, and number of base models trained; of several base
         models also their shares, ``share_knn`` and so on.
+    alpha_path_ : float32 ndarray of shape (n_snapshots, n_features)
+        Alpha after each of some epochs, the mean over repeats, for
+        :class:`randsub.inspection.PathDisplay`. At most 100 epochs, evenly spaced but for the last
+        one, and at most 4 MB (above 10,000 features, fewer epochs; above 250,000, four of them).
+    alpha_path_epochs_ : int ndarray of shape (n_snapshots,)
+        These epochs, ascending; 0 is the start.
     n_iter_ : int
         Number of epochs; of the longest repeat, if there are several.
     best_iter_ : int

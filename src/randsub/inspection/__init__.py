@@ -6,7 +6,6 @@ artists allow to change what was drawn.
 """
 
 from randsub.inspection.alpha_map_display import AlphaMapDisplay
-from randsub.inspection.alpha_path import AlphaPath
 from randsub.inspection.convergence_display import ConvergenceDisplay
 from randsub.inspection.importance_display import ImportanceDisplay
 from randsub.inspection.network_display import NetworkDisplay
@@ -15,7 +14,6 @@ from randsub.inspection.subspace_display import SubspaceDisplay
 
 __all__ = [
     "AlphaMapDisplay",
-    "AlphaPath",
     "ConvergenceDisplay",
     "ImportanceDisplay",
     "NetworkDisplay",

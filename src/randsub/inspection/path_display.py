@@ -10,7 +10,6 @@ from matplotlib.lines import Line2D
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._typing import FloatArray, IntArray
-from randsub.inspection.alpha_path import AlphaPath
 from randsub.inspection.drawing import NEUTRAL, Display, Style, line_style, styled
 from randsub.inspection.feature_names import (
     check_lengths,
@@ -28,8 +27,7 @@ _APART = 0.052
 class PathDisplay(Display):
     """Alpha along the epochs: the features with the largest alpha as lines, the others as bands.
 
-    It needs alpha along the epochs, which the callback :class:`AlphaPath` records during a fit. Use
-    :meth:`from_estimator` to create one.
+    Use :meth:`from_estimator` to create one.
 
     Parameters
     ----------
@@ -98,21 +96,18 @@ class PathDisplay(Display):
     def from_estimator(
         cls,
         model: Any,
-        path: AlphaPath | None = None,
         *,
         feature_names: Sequence[str] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw alpha along the epochs of a model fitted with an :class:`AlphaPath` callback.
+        """Draw alpha along the epochs of a fitted model, its ``alpha_path_``.
 
         Of a model with several repeats, the mean over repeats is drawn.
 
         Parameters
         ----------
         model : fitted PRSClassifier or PRSRegressor
-        path : AlphaPath, default=None
-            The callback that recorded the fit; by default the one among the model's callbacks.
         feature_names : sequence of str, default=None
             Names of the columns (or of the groups); by default those seen during fit.
         ax : matplotlib Axes, default=None
@@ -125,34 +120,21 @@ class PathDisplay(Display):
         display : PathDisplay
         """
         check_is_fitted(model)
-        path = _path_of(model) if path is None else path
-        if not path.has_ended:
+        if not hasattr(model, "alpha_path_"):
             raise ValueError(
-                "The AlphaPath has not recorded a fit yet: pass it to the model with "
-                "set_callbacks(path) before fit."
-            )
-        alphas, n_repeats = path.alphas_, model.n_repeats_
-        if alphas.shape[1] != n_repeats:
-            raise ValueError(
-                f"The AlphaPath holds {alphas.shape[1]} task(s), but the model has {n_repeats} "
-                "repeat(s); draw one task: PathDisplay(path.epochs_, path.alphas_[:, task], "
-                "names).plot()."
+                f"{type(model).__name__} has no alpha_path_ to draw. Use PRSClassifier or "
+                "PRSRegressor; of a pipeline or a search give the model inside (pipeline[-1], "
+                "search.best_estimator_)."
             )
         names, columns = features_of(model, model.n_features_in_, feature_names, None)
-        final_alpha = path.best_alpha_.mean(axis=0)
-        if not np.array_equal(final_alpha, model.alpha_[columns]):
-            raise ValueError(
-                "The AlphaPath has recorded another fit: alpha at its best epoch is not that of "
-                "this model. Give every model its own AlphaPath."
-            )
         history = model.history_
         return cls(
-            path.epochs_,
-            alphas.mean(axis=1),
+            model.alpha_path_epochs_,
+            model.alpha_path_[:, columns],
             names,
-            final_alpha=final_alpha,
+            final_alpha=model.alpha_[columns],
             # Each of several repeats has its own.
-            best_epoch=path.best_epoch_ if n_repeats == 1 else None,
+            best_epoch=model.best_iter_ if model.n_repeats_ == 1 else None,
             revivals=history.index[history["revived"]].tolist(),
         ).plot(ax, **options)
 
@@ -238,16 +220,6 @@ def spread(heights: FloatArray, apart: float) -> FloatArray:
     placed = np.empty(n)
     placed[order] = fitted
     return placed
-
-
-def _path_of(model: Any) -> AlphaPath:
-    for callback in getattr(model, "_skl_callbacks", ()):
-        if isinstance(callback, AlphaPath):
-            return callback
-    raise ValueError(
-        f"This {type(model).__name__} has no record of alpha along the epochs. Fit it with one: "
-        "path = AlphaPath(); model.set_callbacks(path).fit(X, y)."
-    )
 
 
 def _line(ax: Any, epochs: IntArray, alpha: FloatArray, place: int, given: Any) -> Any:

@@ -1,14 +1,19 @@
-"""Thread pools of native libraries, kept at one thread where several workers share the cores."""
+"""Threads of native libraries and base models: one each, where several workers share the cores."""
 
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import threadpoolctl
+from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+from randsub.engines.base import thread_counts
+from randsub.exceptions import BaseModelThreadsWarning
 
 # Libraries whose limit belongs to the process; that of OpenMP belongs to the calling thread.
 SHARED_POOLS = ["openblas", "mkl", "blis", "flexiblas"]
@@ -73,3 +78,24 @@ _LIMIT = _ThreadLimit()
 one_thread = _LIMIT.hold
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_LIMIT.forget_other_threads)
+
+
+def warn_of_idle_threads(base: Any, owner: str, n_jobs: int | None) -> None:
+    """Warn if a base model asks for several threads while its ensemble has one worker.
+
+    Parameters
+    ----------
+    base : estimator
+    owner : str
+        Name of the ensemble.
+    n_jobs : int or None
+        Its number of workers.
+    """
+    threads = [f"{name}={n}" for name, n in thread_counts(base).items() if n is not None]
+    if threads and effective_n_jobs(n_jobs) == 1:
+        warnings.warn(
+            f"{', '.join(threads)} of {type(base).__name__} has no effect, since base models are "
+            f"trained on one thread each; set n_jobs of {owner} to train several at the same time.",
+            BaseModelThreadsWarning,
+            stacklevel=2,
+        )

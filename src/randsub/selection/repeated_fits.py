@@ -57,7 +57,7 @@ def fit_repeatedly(
     pool = WorkerPool(n_jobs, "processes")
     alone = pool.size() == 1
     calls = [
-        delayed(_importances)(estimator, samples, replicate, importance_getter, alone)
+        delayed(importances_of_fit)(estimator, samples, replicate, importance_getter, alone)
         for replicate in replicates
     ]
     with closing(Bar(description, len(calls), "run", shown=bool(description))) as bar:
@@ -65,7 +65,7 @@ def fit_repeatedly(
     return RepeatedFits(np.array([importances for importances, _ in found]), found[0][1])
 
 
-def _importances(
+def importances_of_fit(
     estimator: Any, samples: Samples, replicate: Replicate, getter: Any, alone: bool
 ) -> tuple[FloatArray, IntArray]:
     """Importances of one fit, (n_columns,), and the feature group of each column."""

@@ -6,28 +6,20 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._sklearn import HasMethods, Interval, StrOptions, fit_context
-from randsub._tables import take_rows
 from randsub._typing import BoolArray, FloatArray, Table
 from randsub.estimators.fit_data import Samples
-from randsub.estimators.validation import check_samples, check_table
+from randsub.selection.base import Selector
 from randsub.selection.fdr import enough_shadows, pooled_p_values, q_values, smallest_selection
-from randsub.selection.repeated_fits import (
-    Replicate,
-    check_weights_are_taken,
-    draw_seeds,
-    fit_repeatedly,
-)
+from randsub.selection.repeated_fits import Replicate, draw_seeds, fit_repeatedly
 from randsub.selection.shadows import column_groups, enlarged, with_shadows
 
 
 @dataclass(eq=False, repr=False)
-class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class ShadowSelector(Selector):
     """Select the features that are more important than permuted copies of the columns.
 
     The estimator is fitted on X together with *shadows*: copies of the columns with permuted rows,
@@ -190,15 +182,8 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        tags = get_tags(self).input_tags
-        X = check_table(
-            self, X, reset=True, accept_sparse=tags.sparse, allow_nan=tags.allow_nan, min_samples=2
-        )
-        samples = check_samples(self, X, y, sample_weight, y_numeric=False)
-        check_weights_are_taken(self.estimator, sample_weight)
-        rows, weight = samples.rows, samples.sample_weight
-        X, y, weight = take_rows(X, rows), samples.y[rows], None if weight is None else weight[rows]
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        X, y, weight, _ = self._checked(X, y, sample_weight)
+        names = self._names()
         groups = column_groups(self.estimator, X.shape[1], names)
         n_groups = int(groups.max()) + 1
         n_shadows = self._choose_n_shadows(n_groups)
@@ -248,10 +233,6 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         chosen = by_group[q <= self.fdr, 0]
         self.threshold_ = float(chosen.min()) if len(chosen) else np.inf
 
-    def _get_support_mask(self) -> BoolArray:
-        check_is_fitted(self, "support_")
-        return self.support_
-
     def table(self) -> pd.DataFrame:
         """Importance, p-value and q-value of each feature, in the order of the columns of X.
 
@@ -271,11 +252,3 @@ class ShadowSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 "selected": self.support_,
             }
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.target_tags.required = True
-        return tags

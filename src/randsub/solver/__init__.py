@@ -7,6 +7,7 @@ The modules:
 * :mod:`~randsub.solver.rounds`: batches, with their masks, models and predictions;
 * :mod:`~randsub.solver.refresh`: three ways to retrain base models;
 * :mod:`~randsub.solver.state`: everything that changes during training, in one object;
+* :mod:`~randsub.solver.alpha_path`: alpha along the epochs;
 * :mod:`~randsub.solver.loop`: the epochs;
 * :mod:`~randsub.solver.apart`: independent tasks, on several workers;
 * :mod:`~randsub.solver.schedule`: revivals, and the end of training;

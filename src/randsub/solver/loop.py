@@ -138,7 +138,7 @@ def start(
         mark_epochs=np.zeros(n_verdicts, dtype=np.intp),
         revivals=(revivals,) * n_verdicts,
         n_models_trained=0,
-    )
+    ).recorded(problem.most_snapshots)
     try:
         for callback in callbacks:
             callback.on_prepare(settings)
@@ -228,7 +228,8 @@ def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> Traini
         "due": np.where(state.of_rows(running), is_due, state.due),
         **state.improvement(epoch, settings),
     }
-    return refilled(problem, settings, replace(state, **news))
+    state = refilled(problem, settings, replace(state, **news))
+    return state.recorded(problem.most_snapshots)
 
 
 def _expected_size(problem: Problem, state: TrainingState) -> float:

@@ -75,6 +75,8 @@ class Problem:
         B, the number of base models that a task mixes. Theta has a row for each task and base
         model, R = P B rows in all; those of one task are consecutive. Where something is said of
         one row for each task, B is 1.
+    most_snapshots : int
+        Largest number of epochs whose alpha is recorded; 0 for none.
     """
 
     distribution: SubsetDistribution
@@ -87,6 +89,7 @@ class Problem:
     feature_names: Sequence[str] = ()
     joint: bool = False
     n_bases: int = 1
+    most_snapshots: int = 0
 
     def target(self, row: int) -> Target:
         """The target of a row of theta."""

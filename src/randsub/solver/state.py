@@ -9,6 +9,7 @@ import numpy as np
 
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.optim.base import OptimizerState
+from randsub.solver.alpha_path import NO_PATH, AlphaPath, joined_paths
 from randsub.solver.problem import Settings
 from randsub.solver.rounds import Round
 from randsub.solver.shares import mean_by_share
@@ -55,6 +56,8 @@ class Result:
     generators : tuple of P mappings
     history : tuple of EpochRecord
     n_models_trained : int
+    path : AlphaPath
+        Alpha along the epochs, if it is recorded.
     stopped : str or None
     """
 
@@ -65,6 +68,7 @@ class Result:
     generators: tuple[Mapping[str, Any], ...]
     history: tuple[EpochRecord, ...]
     n_models_trained: int
+    path: AlphaPath = NO_PATH
     stopped: str | None = None
 
     @property
@@ -133,6 +137,8 @@ class TrainingState(Result):
     revivals : tuple of V tuples of int
         Epochs after which revivals took place.
     n_models_trained : int
+    path : AlphaPath
+        Alpha along the epochs, if it is recorded; the last epoch may be missing.
     stopped : str or None
         Why training has ended; None before that.
     """
@@ -154,7 +160,17 @@ class TrainingState(Result):
 
     def result(self) -> Result:
         """What is kept if training ends with this state."""
-        return Result(**{field.name: getattr(self, field.name) for field in fields(Result)})
+        kept = {field.name: getattr(self, field.name) for field in fields(Result)}
+        if self.path.epochs:
+            kept["path"] = self.path.ended(self.epoch, self.alpha)
+        return Result(**kept)
+
+    def recorded(self, most_snapshots: int) -> "TrainingState":
+        """The state with its alpha in the path, if it is due."""
+        if not most_snapshots:
+            return self
+        path = self.path.extended(self.epoch, self.alpha, most_snapshots)
+        return self if path is self.path else replace(self, path=path)
 
     @property
     def alpha(self) -> FloatArray:
@@ -229,6 +245,7 @@ def joined(results: Sequence[Result]) -> Result:
         generators=tuple(g for result in results for g in result.generators),
         history=_joined_history(results),
         n_models_trained=sum(result.n_models_trained for result in results),
+        path=joined_paths([result.path for result in results]),
         stopped=_joined_reason(results),
     )
 

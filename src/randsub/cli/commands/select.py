@@ -1,6 +1,7 @@
-"""``randsub select``: a table with the most important columns."""
+"""``randsub select``: a table with some of the columns."""
 
 import argparse
+from typing import Any
 
 import pandas as pd
 from sklearn.base import clone
@@ -9,7 +10,7 @@ from randsub.cli.console import Console, printable
 from randsub.cli.fitted_model import FittedModel, ranked
 from randsub.cli.stop_signals import interruptions_are_errors
 from randsub.cli.tables import check_table_file, write_table
-from randsub.selection import ShadowSelector
+from randsub.selection import MinimalSelector, ShadowSelector
 
 
 def run(args: argparse.Namespace) -> None:
@@ -20,10 +21,12 @@ def run(args: argparse.Namespace) -> None:
     frame = fitted.read(args.data, console)
     X = fitted.features(args.data, frame)
     ranking = ranked(fitted.model)
-    if args.fdr is not None:
-        ranking = ranking[
-            ranking["feature"].isin(_by_shadow_features(args, fitted, frame, console))
-        ]
+    found: dict[str, Any] = {}
+    if args.fdr is not None or args.minimal:
+        selector = _fitted_selector(args, fitted, frame, console)
+        ranking = ranking[ranking["feature"].isin(X.columns[selector.get_support()])]
+        if args.minimal:
+            found = {"score": selector.score_, "score_of_all": selector.full_score_}
     elif args.threshold is not None:
         ranking = ranking[ranking["importance"] >= args.threshold]
     else:
@@ -43,24 +46,29 @@ def run(args: argparse.Namespace) -> None:
     target = [] if args.no_target or fitted.target not in frame.columns else [fitted.target]
     write_table(args.output, frame[names + target], target=fitted.target)
     shown = ", ".join(map(printable, names[:10])) + (", ..." if len(names) > 10 else "")
+    scores = " Cross-validated score {score:.3f}, of all features {score_of_all:.3f}."
     console.done(
-        f"{args.output}: {len(names)} of {X.shape[1]} features: {shown}.",
-        {"output": str(args.output), "rows": len(frame), "selected": names},
+        f"{args.output}: {len(names)} of {X.shape[1]} features: {shown}."
+        + (scores.format(**found) if found else ""),
+        {"output": str(args.output), "rows": len(frame), "selected": names, **found},
     )
 
 
-def _by_shadow_features(
+def _fitted_selector(
     args: argparse.Namespace, fitted: FittedModel, frame: pd.DataFrame, console: Console
-) -> list[str]:
-    """Columns whose importance exceeds that of permuted copies."""
+) -> Any:
+    """The selector that --minimal or --fdr asks for, after fits of the model on the table."""
     X, y, weight = fitted.samples(args.data, frame)
     model = clone(fitted.model)
     if args.jobs is not None:
         model.set_params(n_jobs=args.jobs)
-    console.say("Training again, with permuted copies of the features beside them.")
-    selector = ShadowSelector(
-        model, fdr=args.fdr, random_state=args.seed, verbose=int(not console.quiet)
-    )
+    settings = {"random_state": args.seed, "verbose": int(not console.quiet)}
+    selector: MinimalSelector | ShadowSelector
+    if args.minimal:
+        console.say("Training again, on parts of the rows.")
+        selector = MinimalSelector(model, **settings)
+    else:
+        console.say("Training again, with permuted copies of the features beside them.")
+        selector = ShadowSelector(model, fdr=args.fdr, **settings)
     with interruptions_are_errors():
-        selector.fit(X, y, sample_weight=weight)
-    return list(X.columns[selector.get_support()])
+        return selector.fit(X, y, sample_weight=weight)

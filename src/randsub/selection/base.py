@@ -1,0 +1,49 @@
+"""What the selectors share: input, tags, and the selected columns."""
+
+from typing import Any
+
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from randsub._tables import take_rows
+from randsub._typing import BoolArray, Table
+from randsub.estimators.fit_data import Samples
+from randsub.estimators.validation import check_samples, check_table
+from randsub.selection.repeated_fits import check_weights_are_taken
+
+
+class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Selects columns by fits of ``estimator``; :meth:`fit` sets ``support_``."""
+
+    estimator: Any
+    support_: BoolArray
+
+    def _checked(self, X: Table, y: Any, sample_weight: Any) -> Samples:
+        """Checked data, without the samples of weight 0; ``rows`` are their rows in X."""
+        tags = get_tags(self).input_tags
+        X = check_table(
+            self, X, reset=True, accept_sparse=tags.sparse, allow_nan=tags.allow_nan, min_samples=2
+        )
+        samples = check_samples(self, X, y, sample_weight, y_numeric=False)
+        check_weights_are_taken(self.estimator, sample_weight)
+        rows, weight = samples.rows, samples.sample_weight
+        weight = None if weight is None else weight[rows]
+        return Samples(take_rows(X, rows), samples.y[rows], weight, rows)
+
+    def _names(self) -> list[str]:
+        """Names of the columns, or nothing."""
+        return [str(name) for name in getattr(self, "feature_names_in_", ())]
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self, "support_")
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,68 @@
+"""The model that judges sets of features, if the user gives none."""
+
+from typing import Any
+
+from sklearn.base import clone, is_classifier
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor, VotingClassifier, VotingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from randsub._tables import frame_kind, numeric_columns
+from randsub._typing import Table
+from randsub.estimators import RandomSubspaceClassifier, RandomSubspaceRegressor
+from randsub.estimators.prs import BasePRS
+
+BAGGED_TREES = 10
+
+
+def plain_predictor(estimator: Any, X: Table) -> Any:
+    """The base model of PRS on all columns that it is given, scaled and encoded; others as is.
+
+    Decision trees are bagged, as in PRS; several base models are averaged.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : table
+    """
+    if not isinstance(estimator, BasePRS):
+        return clone(estimator)
+    classifies = is_classifier(estimator)
+    bases = [(name, _bagged(base, classifies)) for name, base in estimator._bases().items()]
+    gives_probabilities = all(hasattr(base, "predict_proba") for _, base in bases)
+    voting: dict[str, Any] = {"voting": "soft" if gives_probabilities else "hard"}
+    if len(bases) == 1:
+        base = bases[0][1]
+    elif classifies:
+        base = VotingClassifier(bases, **voting)
+    else:
+        base = VotingRegressor(bases)
+    kind = RandomSubspaceClassifier if classifies else RandomSubspaceRegressor
+    model = kind(
+        clone(base),
+        n_estimators=1,
+        max_features=1.0,
+        validation_fraction=None,
+        standardize=estimator.standardize,
+        **(voting if classifies else {}),
+    )
+    if frame_kind(X) is None or numeric_columns(X).all():
+        return model
+    if frame_kind(X) != "pandas":
+        raise ValueError(
+            "X has columns that are not numbers: pass a predictor that takes them, such as a "
+            "pipeline that encodes them, or a pandas frame."
+        )
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    labels = make_column_selector(dtype_exclude=["number", "bool"])
+    return make_pipeline(
+        ColumnTransformer([("labels", encoder, labels)], remainder="passthrough"), model
+    )
+
+
+def _bagged(base: Any, classifies: bool) -> Any:
+    if not isinstance(base, DecisionTreeClassifier | DecisionTreeRegressor):
+        return base
+    return (BaggingClassifier if classifies else BaggingRegressor)(base, BAGGED_TREES)
