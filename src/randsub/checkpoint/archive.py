@@ -24,7 +24,7 @@ from randsub._files import write_atomically
 from randsub.exceptions import CheckpointError
 
 MAGIC: Final = b"randsub archive\n"
-VERSION: Final = 4
+VERSION: Final = 5
 _HEADER: Final = struct.Struct("<16sIQ")
 _DIGEST_SIZE: Final = 32
 _ARRAY: Final = "__array__"

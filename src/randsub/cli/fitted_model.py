@@ -6,11 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
 from randsub.cli.tables import TableError
 from randsub.cli.tables.column_checks import (
+    Task,
     as_numbers,
     check_numbers,
     check_weights,
@@ -19,6 +21,7 @@ from randsub.cli.tables.column_checks import (
     with_categories,
 )
 from randsub.cli.tables.file_formats import listed
+from randsub.estimators.training_rows import KnownRows, remembered
 from randsub.io import ModelFolder
 from randsub.io.folder import check_path
 from randsub.io.metadata import importances
@@ -50,7 +53,7 @@ class FittedModel:
             raise ValueError(
                 f"{self.path} holds a {type(self.model).__name__}, which has no importances."
             )
-        self.task = "classification" if is_classifier(self.model) else "regression"
+        self.task: Task = "classification" if is_classifier(self.model) else "regression"
         data = self.folder.data
         self.target = None if data is None else data.target
         self.source = None if data is None or data.source is None else Path(data.source)
@@ -85,6 +88,13 @@ class FittedModel:
         if weight is not None:
             weight = check_weights(path, frame[find_column(path, frame, weight, "the model")])
         return X, self.labels(path, y), weight
+
+    def known_rows(self, X: pd.DataFrame, y: Any) -> KnownRows:
+        """Which of these rows the model was trained on."""
+        trained = remembered(self.model)
+        if trained is None:
+            return KnownRows(np.zeros(len(y), dtype=bool), len(y))
+        return trained.among(X, y)
 
 
 def feature_names(model: Any) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from randsub._typing import FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
 from randsub.gradients import Baseline
-from randsub.losses import Loss, Reference
+from randsub.losses import Loss, Reference, Score
 from randsub.optim.base import Optimizer
 from randsub.parallel import Dispatcher
 from randsub.penalties.base import Penalty
@@ -75,6 +75,9 @@ class Problem:
         B, the number of base models that a task mixes. Theta has a row for each task and base
         model, R = P B rows in all; those of one task are consecutive. Where something is said of
         one row for each task, B is 1.
+    score : callable, default=None
+        What users call a score, of the ensemble of the best epoch; by default none is computed. It
+        has no influence on training.
     """
 
     distribution: SubsetDistribution
@@ -87,6 +90,7 @@ class Problem:
     feature_names: Sequence[str] = ()
     joint: bool = False
     n_bases: int = 1
+    score: Score | None = None
 
     def target(self, row: int) -> Target:
         """The target of a row of theta."""
