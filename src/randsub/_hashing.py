@@ -33,7 +33,7 @@ def data_digest(*tables: Any) -> str:
     """
     digest = hashlib.blake2b(digest_size=16)
     for table in tables:
-        for name, values in _named_arrays(table):
+        for name, values in named_arrays(table):
             values = np.atleast_1d(values)
             digest.update(f"{len(name)}:{name}:{values.shape}:".encode())
             for rows in row_portions(len(values), max(1, values[:1].size)):
@@ -41,7 +41,7 @@ def data_digest(*tables: Any) -> str:
     return digest.hexdigest()
 
 
-def _named_arrays(table: Any) -> Iterator[tuple[str, Any]]:
+def named_arrays(table: Any) -> Iterator[tuple[str, Any]]:
     """The columns of a frame, the arrays of a sparse matrix, or the whole array."""
     if frame_kind(table) == "pandas":
         yield from ((str(name), np.asarray(table.iloc[:, j])) for j, name in enumerate(table))
@@ -64,9 +64,9 @@ def _as_bytes(values: np.ndarray[Any, Any]) -> bytes:
         return values.astype("<f8", copy=False).tobytes()
     if kind in "iucmM":
         return values.tobytes()
-    texts = ["" if _is_missing(v) else f"{type(v).__name__} {v}" for v in values.ravel().tolist()]
+    texts = ["" if is_missing(v) else f"{type(v).__name__} {v}" for v in values.ravel().tolist()]
     return "".join(f"{len(text)}:{text}" for text in texts).encode()
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     return pd.isna(value) is True

@@ -60,6 +60,14 @@ class VersionMismatchWarning(RandsubWarning):
     """A model was saved with library versions other than the installed ones."""
 
 
+class TrainingRowsWarning(RandsubWarning):
+    """Some of the rows that a model should be scored on are rows that it was trained on."""
+
+
+class DoubtfulNetworkWarning(RandsubWarning):
+    """The links of a network mean little, or a better penalty may be outside of those tried."""
+
+
 class _FieldsInArgs:
     """An error whose fields are its ``args``, so that it can be pickled by a worker process."""
 

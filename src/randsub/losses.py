@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.special import xlogy
@@ -17,6 +17,8 @@ from randsub._numbers import check_number
 from randsub._typing import FloatArray
 
 Task = Literal["regression", "classification"]
+# Of encoded targets (n, C), the output of an ensemble (n, C) and sample weights (n,).
+Score: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], float]
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,27 @@ LOSSES: Mapping[str, Callable[[], Loss]] = {
     "poisson": PoissonDeviance,
     "cross_entropy": CrossEntropy,
 }
+
+# -- scores: what users call how well an ensemble predicts. They have no influence on training -----
+
+
+def r_squared(y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> float:
+    """R2, averaged over the C outputs; NaN if there is one sample, or a constant target."""
+    if (np.ptp(y[sample_weight > 0.0], axis=0) == 0.0).any():
+        return float("nan")
+    mean = np.average(y, axis=0, weights=sample_weight)
+    return float(np.mean(1.0 - sample_weight @ (y - f) ** 2 / (sample_weight @ (y - mean) ** 2)))
+
+
+def accuracy(y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> float:
+    """Share of the samples whose class has the largest output."""
+    is_right = np.argmax(f, axis=1) == np.argmax(y, axis=1)
+    return float(np.average(is_right, weights=sample_weight))
+
+
+# By task; and their names for readers.
+SCORES: Mapping[str, Score] = {"regression": r_squared, "classification": accuracy}
+METRICS: Mapping[str, str] = {"regression": "R2", "classification": "accuracy"}
 
 __all__ = [
     "LOSSES",

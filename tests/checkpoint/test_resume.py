@@ -52,6 +52,7 @@ def data(model):
 
 def assert_same_model(one, two, X):
     np.testing.assert_array_equal(one.alpha_, two.alpha_)
+    np.testing.assert_array_equal(one.validation_scores_, two.validation_scores_)
     pd.testing.assert_frame_equal(one.history_, two.history_, check_exact=True)
     np.testing.assert_array_equal(one.alpha_path_, two.alpha_path_)
     np.testing.assert_array_equal(one.alpha_path_epochs_, two.alpha_path_epochs_)

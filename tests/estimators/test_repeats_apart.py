@@ -66,6 +66,7 @@ def spread(monkeypatch):
 
 def assert_same_model(one, two):
     np.testing.assert_array_equal(one.alphas_, two.alphas_)
+    np.testing.assert_array_equal(one.validation_scores_, two.validation_scores_)
     for a, b in zip(one.estimators_features_, two.estimators_features_, strict=True):
         np.testing.assert_array_equal(a, b)
     for name in ("n_iter_", "best_iter_", "stop_reason_", "n_models_trained_", "validation_loss_"):

@@ -45,7 +45,7 @@ def test_what_is_written_can_be_read(tmp_path):
         tmp_path / "model",
         model(),
         data=data,
-        scores={"validation": 0.5},
+        scores={"test_r2": 0.5},
         command=["randsub", "fit", "d.csv"],
         extra={"note": [1, None]},
         files={"split.bin": b"\x00\x01", "words.txt": "grün"},
@@ -55,7 +55,8 @@ def test_what_is_written_can_be_read(tmp_path):
     assert folder.facts == written.facts == json.loads((folder.path / "model.json").read_text())
     assert folder.data == data
     assert (data.n_samples, data.columns, data.target) == (30, ["a", "NA", "c"], "size")
-    assert folder.facts["scores"] == {"validation": 0.5}
+    measured = {"validation_r2": model().validation_score_, "test_r2": 0.5}
+    assert folder.facts["scores"] == measured
     assert folder.facts["command"] == ["randsub", "fit", "d.csv"]
     assert folder.facts["extra"] == {"note": [1, None]}
     about = folder.facts["model"]

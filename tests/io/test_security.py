@@ -442,6 +442,7 @@ OUR_TYPES = """
     estimators.random_subspace.RandomSubspaceRegressor
     estimators.rase.RaSEClassifier estimators.rase.RaSERegressor
     estimators.regressor.PRSRegressor estimators.standardize.Standardizer
+    estimators.training_rows.TrainingRows
     io.safe_forms.SafeForm
     losses.CrossEntropy losses.Huber losses.PoissonDeviance losses.SquaredError
     network.links.InferredNetwork network.prs.PRSNetwork

@@ -9,6 +9,7 @@ from randsub.report.diagnostics import notices
 from randsub.report.findings import Findings
 from randsub.report.labelled_rows import Rows
 from randsub.report.model_comparison import Comparison, Contender
+from randsub.report.text_format import score
 from randsub.selection import Stability
 from randsub.solver import Solver
 
@@ -186,3 +187,48 @@ def test_repeats_that_choose_by_chance(regressor, chosen):
     assert [doubt.level for doubt in doubts] == ([] if chosen == "the same" else ["warning"])
     said = {"none": "none of 8 repeats selects"}.get(chosen, "the agreement of 8 repeats is")
     assert all(said in doubt.explanation for doubt in doubts)
+
+
+def test_validation_that_rises_while_the_objective_falls(regressor):
+    validation = np.r_[np.linspace(1.0, 0.5, 50), np.linspace(0.5, 0.8, 50)]
+    model = with_history(
+        regressor, validation_objective=validation, objective=np.linspace(1.0, 0.3, 100)
+    )
+    notice = titles(model)["Alpha adapts to its training rows"]
+    assert notice.level == "warning"
+    assert "After epoch 50 of 100" in notice.explanation
+    # Both rise, as after a revival.
+    model = with_history(regressor, validation_objective=validation, objective=validation)
+    assert "Alpha adapts to its training rows" not in titles(model)
+    # A little noise.
+    level = np.r_[np.linspace(1.0, 0.5, 50), np.full(50, 0.52)]
+    model = with_history(
+        regressor, validation_objective=level, objective=np.linspace(1.0, 0.3, 100)
+    )
+    assert "Alpha adapts to its training rows" not in titles(model)
+
+
+def test_scores_that_a_constant_reaches(regressor, classifier, classes, friedman):
+    X, y = classes
+    model = copy(regressor)
+    assert "No better than a constant" not in titles(model)
+    model.validation_score_ = -0.1
+    said = titles(model)["No better than a constant"].explanation
+    expected = f"is {score(-0.1)}, and always predicting the mean has 0.000"
+    assert f"R2 on the validation rows {expected}" in said
+    model = copy(classifier)
+    model.validation_score_ = 0.4
+    assert "No better than a constant" not in titles(model, Rows(X, y, None))
+    mostly_high = np.where(y == "high", 3.0, 1.0)
+    said = titles(model, Rows(X, y, mostly_high))["No better than a constant"].explanation
+    assert "the most frequent class has 0.600" in said
+    model.validation_score_ = float("nan")
+    assert "No better than a constant" not in titles(model, Rows(X, y, mostly_high))
+
+
+def test_validation_data_of_the_user(regressor, friedman):
+    X, y = friedman
+    rows = Rows(X[:80], y[:80], None)
+    few = [n for n in notices(Findings(regressor, rows, n_validation=12)) if "Few" in n.title]
+    assert "chosen on 12 rows" in few[0].explanation
+    assert not any("Few" in n.title for n in notices(Findings(regressor, rows, n_validation=40)))

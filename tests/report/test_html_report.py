@@ -2,6 +2,7 @@
 
 import json
 import re
+from copy import copy
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from randsub import PRSRegressor, RandomSubspaceRegressor, RaSERegressor
+from randsub.exceptions import TrainingRowsWarning
 from randsub.optim import ProjectedAdam
 from randsub.penalties import ExpectedSize
 from randsub.report import refit_code, write_report
 from randsub.report.markup import visible
-from randsub.report.text_format import listed
+from randsub.report.text_format import listed, score
 from randsub.selection import Stability, stability
 from randsub.selection.stability_index import StabilityIndex
 from randsub.solver import Solver, Window
@@ -132,9 +134,34 @@ def test_labels_of_classes_are_text(classifier, classes, path, read):
 def test_without_data_nothing_is_made_up(regressor, path, read):
     page = page_of(regressor, path)
     reader = read(page)
-    assert "says nothing about how well it predicts" in reader.text("scores")
+    assert "No rows were given to score the model on" in reader.text("scores")
+    assert f"chosen: {score(regressor.validation_score_)}" in reader.text("scores")
+    assert "slightly optimistic" in reader.text("scores")
     assert not reader.find("table", under="scores")
     assert "not given" in reader.text("summary")
+
+
+@pytest.mark.parametrize("gives_training", [True, False])
+def test_training_rows_are_not_new(regressor, friedman, tmp_path, read, gives_training):
+    (X, y), path = friedman, tmp_path / "r.html"
+    training = (X[:80], y[:80]) if gives_training else ()
+    test = {"X_test": X[:80][::-1], "y_test": y[:80][::-1]}
+    with pytest.raises(ValueError, match="not new: all 80 are training rows"):
+        regressor.to_report(path, *training, **test)
+    assert not path.exists()
+    with pytest.warns(TrainingRowsWarning, match="30 of 70 rows are training rows"):
+        page = page_of(regressor, path, *training, X_test=X[50:], y_test=y[50:])
+    assert "on 40 new rows" in read(page).text("summary")
+    assert "30 of 70 rows are training rows" in read(page).text("summary")
+
+
+def test_training_rows_of_a_model_that_does_not_remember_them(regressor, friedman, path):
+    X, y = friedman
+    model = copy(regressor)
+    del model._training_rows
+    page_of(model, path, X_test=X[:80], y_test=y[:80])
+    with pytest.raises(ValueError, match="all 80 are training rows"):
+        page_of(model, path, X[:80], y[:80], X_test=X[:80], y_test=y[:80])
 
 
 def test_scores_of_a_copy_are_called_that(regressor, friedman, path, read):

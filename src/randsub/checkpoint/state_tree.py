@@ -88,6 +88,7 @@ def thawed_result(tree: Mapping[str, Any], problem: Problem) -> Result:
         best_shares=_shares(tree, "best_shares", (n_tasks, problem.n_bases)),
         best_objectives=_array(tree, "best_objectives", of_verdicts, "f"),
         best_epochs=_array(tree, "best_epochs", of_verdicts, "i"),
+        best_scores=_array(tree, "best_scores", (n_tasks,), "f"),
         generators=generators,
         history=thawed_history(tree["history"], problem.n_bases),
         n_models_trained=int(tree["n_models_trained"]),

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
@@ -13,6 +14,7 @@ from randsub.cli.console import Console
 from randsub.cli.output_files import already_there
 from randsub.cli.tables import Layout, TableError, read_table
 from randsub.cli.tables.column_checks import (
+    Task,
     as_numbers,
     check_numbers,
     check_weights,
@@ -22,6 +24,7 @@ from randsub.cli.tables.column_checks import (
     with_categories,
 )
 from randsub.cli.tables.file_formats import listed
+from randsub.estimators.training_rows import KnownRows, remembered
 from randsub.io import ModelFolder
 from randsub.io.folder import check_path
 from randsub.io.metadata import importances
@@ -53,7 +56,7 @@ class FittedModel:
             raise ValueError(
                 f"{self.path} holds a {type(self.model).__name__}, which has no importances."
             )
-        self.task = "classification" if is_classifier(self.model) else "regression"
+        self.task: Task = "classification" if is_classifier(self.model) else "regression"
         data = self.folder.data
         self.target = None if data is None else data.target
         self.source = None if data is None or data.source is None else Path(data.source)
@@ -94,6 +97,13 @@ class FittedModel:
         if weight is not None:
             weight = check_weights(path, frame[find_column(path, frame, weight, "the model")])
         return X, self.labels(path, y), weight
+
+    def known_rows(self, X: pd.DataFrame, y: Any) -> KnownRows:
+        """Which of these rows the model was trained on."""
+        trained = remembered(self.model)
+        if trained is None:
+            return KnownRows(np.zeros(len(y), dtype=bool), len(y))
+        return trained.among(X, y)
 
 
 def feature_names(model: Any) -> list[str]:

@@ -106,6 +106,13 @@ def fit(options: Options) -> None:
         "fraction of the rows to hold out for validation (default: 0.2)",
         number_from(float, 0, 1, inclusive=False),
     )
+    scored = options.section("scores on rows that no training sees").exclusive()
+    scored.add("--test FILE", "table of test rows, to score the model on", Path)
+    scored.add(
+        "--test-size X",
+        "fraction of the rows to hold out from training, and to score the model on",
+        number_from(float, 0, 1, inclusive=False),
+    )
     run = options.section("run")
     _add_run(run)
     run.add(
@@ -125,7 +132,8 @@ def predict(options: Options) -> None:
     """Predict the rows of a table with a fitted model.
 
     The table needs the columns that the model was trained on, in any order;
-    other columns are ignored. If it has the target as well, the score is shown.
+    other columns are ignored. If it has the target as well, the score is shown;
+    rows that the model was trained on are recognised, and scored apart.
     """
     _add_model(options)
     options.add("DATA", "table of rows to predict", Path)
@@ -194,8 +202,9 @@ def report(options: Options) -> None:
     forest and a plain random subspace, which columns matter, whether training
     has converged, and how to repeat it.
 
-    The comparison needs data: rows that the model has not seen (--test), or
-    else the training table, if it is still there and unchanged.
+    The comparison needs data: rows that the model has not seen (--test, or those
+    of `randsub fit --test` and `--test-size`), or else the training table, if it
+    is still there and unchanged. Training rows among the test rows are left out.
     """
     _add_model(options)
     options.add(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from randsub._typing import IntArray
 from randsub.cli.console import Console
 from randsub.cli.tables import Layout, TableError, read_table
 from randsub.cli.tables.column_checks import (
@@ -24,6 +25,9 @@ from randsub.cli.tables.column_checks import (
     with_categories,
 )
 from randsub.cli.tables.identifiers import find_row_labels
+from randsub.estimators.fit_data import split_validation
+
+TEST_STREAM = 0x7E57
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,13 @@ class TrainingTable:
     y: Any
     weight: Any
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def take(self, rows: IntArray) -> "TrainingTable":
+        """Some of the rows."""
+        y = self.y.iloc[rows] if isinstance(self.y, pd.Series) else self.y[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        X = self.X.iloc[rows].reset_index(drop=True)
+        return replace(self, X=X, y=np.asarray(y), weight=weight)
 
     @property
     def categorical(self) -> list[str]:
@@ -93,13 +104,16 @@ def check_training(
     return replace(samples, X=X, y=y)
 
 
-def read_validation(
-    args: argparse.Namespace, training: TrainingTable, task: Task, console: Console
+def read_held_out(
+    args: argparse.Namespace,
+    path: Path | None,
+    training: TrainingTable,
+    task: Task,
+    console: Console,
 ) -> TrainingTable | None:
-    """The samples of ``--validation``, with the columns of the training table."""
-    if args.validation is None:
+    """The samples of ``--validation`` or ``--test``, with the columns of the training table."""
+    if path is None:
         return None
-    path = args.validation
     samples = _split(args, path, (), console)
     names = list(training.X.columns)
     known = set(samples.X.columns)
@@ -118,6 +132,18 @@ def read_validation(
             )
     numbers = as_numbers(path, X.drop(columns=texts))
     return TrainingTable(with_categories(numbers, X, texts), y, samples.weight)
+
+
+def split_test(
+    samples: TrainingTable, task: Task, fraction: float, seed: int
+) -> tuple[TrainingTable, TrainingTable]:
+    """Training rows, and a random part of the rows for the test; with classes, of each class."""
+    y = np.asarray(samples.y)
+    strata = np.unique(y, return_inverse=True)[1] if task == "classification" else None
+    # The same rows at every call, and others than those of a validation split with this seed.
+    rng = np.random.default_rng([TEST_STREAM, seed])
+    kept, aside = split_validation(np.arange(len(y)), fraction, strata, rng)
+    return samples.take(kept), samples.take(aside)
 
 
 def _split(args: argparse.Namespace, path: Path, drop: Any, console: Console) -> TrainingTable:

@@ -8,7 +8,7 @@ from randsub._typing import FloatArray
 from randsub.distributions import SubsetDistribution
 from randsub.estimators.fit_data import FitData, Split
 from randsub.estimators.groups import choose_distribution
-from randsub.losses import LOSSES, Loss, Reference
+from randsub.losses import LOSSES, SCORES, Loss, Reference
 from randsub.optim import OPTIMIZERS, FisherAdam, Optimizer
 from randsub.penalties import Penalty
 from randsub.solver import Problem, Settings, Solver, Target
@@ -45,6 +45,7 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
         feature_names=data.feature_names,
         n_bases=len(data.dispatcher.engines),
         most_snapshots=most_snapshots(distribution.n_columns),
+        score=SCORES[model._task],
     )
     settings = solver.settings(
         n_masks=model.n_estimators,

@@ -31,6 +31,7 @@ from randsub.engines import Engine, Learner
 from randsub.estimators.constraints import COMMON
 from randsub.estimators.fit_data import FitData, Given, Samples, prepare, seed_words
 from randsub.estimators.reportable import Reportable
+from randsub.estimators.training_rows import TrainingRows
 from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
 from randsub.parallel import average_prediction
@@ -239,7 +240,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
         with self._all_or_nothing():
             given = check_input(self, *data)
             self.estimator_, self.category_encoder_ = self._unfitted(given), given.encoder
-            self._layout = given.layout
+            self._layout, self._training_rows = given.layout, TrainingRows.given(given)
             logbook = Logbook(self, given.described, seed_words(self.random_state))
             if resume_from is not None:
                 # Whether max_iter may differ depends on the epoch of the checkpoint.

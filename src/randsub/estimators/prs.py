@@ -283,6 +283,11 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
                 for n, shares in enumerate(result.best_shares)
             ) / len(thetas)
         self.validation_loss_ = result.best_objective - paid
+        self.validation_scores_ = result.best_scores
+        is_defined = np.isfinite(result.best_scores)
+        self.validation_score_ = float(
+            result.best_scores[is_defined].mean() if is_defined.any() else np.nan
+        )
         self.n_iter_ = n_epochs
         self.best_iter_ = result.best_epoch
         self.stop_reason_ = result.stopped

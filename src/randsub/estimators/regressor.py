@@ -179,6 +179,14 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         one with the lowest sum of their objectives on the held-out batches and on validation.
     validation_loss_ : float
         Loss on validation at that epoch, without the penalty; the mean over repeats.
+    validation_score_ : float
+        R2 on the validation samples at that epoch: the mean over the ensembles of the batches,
+        which were not trained on these samples, and over repeats. It is slightly optimistic, since
+        the epoch was chosen on the same samples. With ``validation_fraction=None`` it is that of
+        the held-out batches, and more optimistic: alpha was optimised on them. NaN where R2 is not
+        defined, as for a single sample.
+    validation_scores_ : ndarray of shape (n_repeats,)
+        The same for each repeat.
     stop_reason_ : str
         Why training ended.
     n_models_trained_ : int

@@ -21,7 +21,7 @@ from randsub.checkpoint import (
 )
 from randsub.estimators.fit_data import FitData
 from randsub.exceptions import BaseModelError
-from randsub.parallel import Assignment
+from randsub.parallel import Assignment, one_thread
 from randsub.solver import (
     Callback,
     Problem,
@@ -95,6 +95,7 @@ class EnsembleRun(Run):
     settings: Settings
     logbook: Logbook
     _part: str = ""
+    _problem: Problem = field(init=False)
     _finished: list[Result] = field(default_factory=list)
     _last: tuple[Result, Members] | None = None
 
@@ -129,7 +130,7 @@ class EnsembleRun(Run):
             problem = replace(self.problem, targets=self.problem.targets[block])
             if self._recalled(problem):
                 continue
-            former = self._begin(block, problem)
+            former, self._problem = self._begin(block, problem), problem
             rows = self.problem.rows(np.arange(len(self.problem.targets))[block])
             # Not named: the next block begins when the predictions of this one are gone.
             self._finished.append(
@@ -227,6 +228,8 @@ class EnsembleRun(Run):
         Its probabilities are not calibrated, which would take further models each time.
         """
         model = copy(self.estimator).set_callbacks()
+        with one_thread():
+            state = state.scored(self._problem)
         result = joined([*self._finished, state.result()])
         model._record(result, self.problem.penalty)
         model._keep(self.members(result))

@@ -20,7 +20,14 @@ import pandas as pd
 from randsub._files import EXACT, check_parent, draft_of
 from randsub.exceptions import ModelFormatError
 from randsub.io.files import FORMATS, Format, check_format, check_version, dumped, load
-from randsub.io.metadata import DataFacts, check_json, history, importances, model_facts
+from randsub.io.metadata import (
+    DataFacts,
+    check_json,
+    history,
+    importances,
+    model_facts,
+    model_scores,
+)
 from randsub.io.trusted_types import check_trusted
 
 FOLDER_VERSION = 1
@@ -80,7 +87,9 @@ class ModelFolder:
         data : DataFacts, default=None
             The data it was fitted on: ``DataFacts.of(X, y, target="y", source="d.csv")``.
         scores : mapping, default=None
-            Numbers by name, such as ``{"validation": 0.9}``.
+            Numbers by name, such as ``{"test_r2": 0.9}``, beside the validation score of the
+            model's fit: ``validation_r2`` or ``validation_accuracy``, and of several repeats its
+            standard deviation, ``validation_r2_std``.
         command : sequence of str, default=None
             The command line that made it.
         extra : mapping, default=None
@@ -99,12 +108,13 @@ class ModelFolder:
         """
         target = Path(os.path.realpath(folder))
         further = {name: _checked_file(name, content) for name, content in (files or {}).items()}
+        measured = {**model_scores(model), **(scores or {})}
         facts: dict[str, Any] = {
             "format_version": FOLDER_VERSION,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "format": format,
             "data": None if data is None else asdict(data),
-            "scores": check_json("scores", dict(scores or {})),
+            "scores": check_json("scores", measured),
             "command": check_json("command", None if command is None else list(command)),
             "extra": check_json("extra", dict(extra or {})),
         }

@@ -17,6 +17,7 @@ from randsub._tables import frame_kind
 from randsub._typing import Table
 from randsub.estimators.assembly import has_repeats
 from randsub.exceptions import as_sentence
+from randsub.losses import METRICS
 
 # Longer arrays are described, not listed.
 LISTED = 1000
@@ -110,6 +111,19 @@ def model_facts(model: Any) -> dict[str, Any]:
         "seed": int(seed) if isinstance(seed, int | np.integer) else None,
         **shares,
     }
+
+
+def model_scores(model: Any) -> dict[str, float]:
+    """The validation score of a model's fit by name, and its spread over repeats, if it has one."""
+    inner = inner_model(model)
+    values = getattr(inner, "validation_scores_", None)
+    if values is None or not np.isfinite(inner.validation_score_):
+        return {}
+    name = f"validation_{METRICS[inner._task].lower()}"
+    scores = {name: float(inner.validation_score_)}
+    if has_repeats(inner):
+        scores[f"{name}_std"] = float(np.nanstd(values))
+    return scores
 
 
 def jsonable(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """The fitted attributes of a network, and the links along its path of coefficients."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -9,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._typing import FloatArray, IntArray
+from randsub.exceptions import DoubtfulNetworkWarning
 from randsub.network.fit_data import NetworkFitData
 from randsub.network.links import InferredNetwork, LinkOutputs
 from randsub.network.solving import Solution, choose, path_table
@@ -20,6 +22,7 @@ class FittedNetwork(LinkOutputs):
     Subclasses have the constructor parameters ``lam_choice`` and ``link_weight``.
     """
 
+    mean_error_: float
     lam_choice: Literal["lowest", "one_se"]
     link_weight: Literal["mean", "alpha"]
 
@@ -71,6 +74,31 @@ class FittedNetwork(LinkOutputs):
             name: candidates.for_user(_of_all(prepared, trained, theta[base :: len(names)]))
             for base, name in enumerate(names)
         }
+
+    def _warn_of_doubts(self, lams: Sequence[float]) -> None:
+        """Warn if the links mean little, or if lam is at an end of what was tried, ascending."""
+        chosen = self.path_["lam"].to_numpy() == self.lam_
+        error = float(self.path_["validation_error"].to_numpy()[chosen][0])
+        if error >= self.mean_error_:
+            warnings.warn(
+                f"The validation error of the network, {error:.4g}, is not below that of "
+                f"predicting the mean of each target, {self.mean_error_:.4g}: on samples that it "
+                "was not trained on it predicts nothing, and its links mean little. Use more "
+                "samples, fewer candidate regulators or another base model.",
+                DoubtfulNetworkWarning,
+                stacklevel=5,
+            )
+        if len(lams) == 1:
+            return
+        for end, comparative in ((lams[-1], "larger"), (lams[0], "smaller")):
+            # 0 is no end: there is no smaller penalty.
+            if self.lam_ == end > 0.0:
+                warnings.warn(
+                    f"The chosen coefficient, lam={end:g}, is at an end of those that were tried, "
+                    f"{lams[0]:g} to {lams[-1]:g}: a {comparative} one may be better. Extend lams.",
+                    DoubtfulNetworkWarning,
+                    stacklevel=5,
+                )
 
     def network_at(self, lam: float) -> InferredNetwork:
         """The links for another coefficient of the path, without a new fit.

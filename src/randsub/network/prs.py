@@ -29,6 +29,7 @@ from randsub.network.solving import (
     Solution,
     ascending,
     follow_path,
+    mean_error,
     solve_apart,
     solve_together,
 )
@@ -144,6 +145,10 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         whose variance is about 1, of new models with the best alpha) with its ``standard_error``
         over samples, ``mean_size`` (expected number of regulators per target), ``seconds`` and
         ``n_models``.
+    mean_error_ : float
+        The same error if every target is predicted by its mean over the training samples. A
+        :class:`randsub.exceptions.DoubtfulNetworkWarning` says if the network is not below it, or
+        if ``lam_`` is at an end of ``lams``.
     path_link_weights_ : ndarray of shape (n_lams, n_regulators, n_targets)
         Link weights for each coefficient of ``path_``; see :meth:`network_at`.
     path_expected_sizes_ : ndarray of shape (n_lams, n_targets)
@@ -323,6 +328,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             self.engine_ = engine_names(case.problem.dispatcher.engines, [*bases])
             self.solver_ = clone(self._solver())
             self._record(prepared, trained, solutions, case.base_names)
+            self.mean_error_ = mean_error(case.problem)
+        self._warn_of_doubts(lams)
 
     def _solutions(self, case: Case, lams: Sequence[float]) -> list[Solution]:
         if len(lams) > 1:

@@ -234,6 +234,19 @@ def path_table(solutions: Sequence[Solution]) -> pd.DataFrame:
     )
 
 
+def mean_error(problem: Problem) -> float:
+    """Error of predicting the training mean of each target, on the rows that the path is judged on.
+
+    Averaged over targets, as ``validation_error`` of the path.
+    """
+    errors = []
+    for target in problem.targets:
+        train = target.encoded[target.train_rows]
+        judged = target.validation if len(target.val_rows) else train
+        errors.append(problem.loss.pointwise(judged, train.mean(axis=0)).mean())
+    return float(np.mean(errors))
+
+
 def choose(path: pd.DataFrame, rule: str) -> int:
     """Choose the row of a path with the lowest error, or the sparsest one within one SE of it.
 

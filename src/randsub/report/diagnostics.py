@@ -13,6 +13,7 @@ import numpy as np
 
 from randsub.estimators.assembly import initial_theta
 from randsub.estimators.prs import BasePRS
+from randsub.losses import METRICS
 from randsub.report.findings import Findings
 from randsub.report.text_format import counted, listed, number, score, signed
 
@@ -22,6 +23,8 @@ END = 0.1
 STILL_GAINING = 0.01
 # Relative change of the expected size at the end.
 STILL_MOVING = 0.05
+# Share of the total gain that is lost again after the best epoch, while the objective falls on.
+LOST_AGAIN = 0.2
 # With fewer rows, a choice or a score depends on chance.
 FEW_ROWS = 30
 FEW_MASKS = 3.0
@@ -105,6 +108,47 @@ def _not_converged(findings: Findings) -> Iterator[Notice]:
         )
 
 
+def _overfitting(findings: Findings) -> Iterator[Notice]:
+    history = findings.history
+    if history is None or len(history) < 10:
+        return
+    validation = history["validation_objective"].to_numpy()
+    objective = history["objective"].to_numpy()
+    # Neither is smooth; and without validation rows they are the same.
+    n_end, best = max(1, round(END * len(history))), int(np.argmin(validation))
+    gained, lost = validation[0] - validation[best], validation[-n_end:].mean() - validation[best]
+    fell = objective[best] - objective[-n_end:].mean()
+    if fell > 0.0 and lost > LOST_AGAIN * max(gained, fell):
+        yield _warning(
+            "Alpha adapts to its training rows",
+            f"After epoch {best + 1:,} of {len(history):,} the objective on the held-out batches "
+            f"fell further, by {number(fell)}, but on the validation rows it rose by "
+            f"{number(lost)}. Alpha is that of the best epoch, but it may be about these rows more "
+            "than about others. Add rows or a penalty, or raise n_repeats.",
+        )
+
+
+def _no_better_than_constant(findings: Findings) -> Iterator[Notice]:
+    model, train = findings.model, findings.train
+    if not isinstance(model, BasePRS) or findings.comparison is not None:
+        return
+    if model._task == "regression":
+        level, constant = 0.0, "the mean"
+    elif train is not None:
+        _, codes = np.unique(train.y, return_inverse=True)
+        counts = np.bincount(codes, weights=train.weight)
+        level, constant = float(counts.max() / counts.sum()), "the most frequent class"
+    else:
+        return
+    if model.validation_score_ <= level:
+        yield _warning(
+            "No better than a constant",
+            f"{METRICS[model._task]} on the validation rows is {score(model.validation_score_)}, "
+            f"and always predicting {constant} has {score(level)}. The importances mean little: "
+            "either no feature helps this base model, or there are too few rows to find out which.",
+        )
+
+
 def _renewed_too_often(findings: Findings) -> Iterator[Notice]:
     history = findings.history
     if history is None or len(history) < 10:
@@ -169,6 +213,14 @@ def _small_classes(findings: Findings) -> Iterator[Notice]:
 def _small_validation(findings: Findings) -> Iterator[Notice]:
     train, fraction = findings.train, findings.parameter("validation_fraction")
     if not isinstance(findings.model, BasePRS):
+        return
+    if findings.n_validation is not None:
+        if findings.n_validation < FEW_ROWS:
+            yield _warning(
+                "Few validation rows",
+                f"The best alpha was chosen on {counted(findings.n_validation, 'row')}. With this "
+                "number the choice of the best epoch is partly chance. Give more of them.",
+            )
         return
     if fraction is None:
         yield _note(
@@ -242,6 +294,15 @@ def _chance_agreement(findings: Findings) -> Iterator[Notice]:
         )
 
 
+def _known_rows(findings: Findings) -> Iterator[Notice]:
+    known = findings.known
+    if known is not None and known.is_known.any():
+        yield _warning(
+            "Training rows among the new ones",
+            f"In the data that was given as new, {known}. They were left out of the scores.",
+        )
+
+
 def _rivals(findings: Findings) -> Iterator[Notice]:
     comparison = findings.comparison
     if comparison is None:
@@ -277,9 +338,17 @@ def _unseeded(findings: Findings) -> Iterator[Notice]:
 
 
 Check = Callable[[Findings], Iterator[Notice]]
-TRAINING: tuple[Check, ...] = (_interrupted, _not_converged, _renewed_too_often, _few_masks)
+TRAINING: tuple[Check, ...] = (
+    _interrupted,
+    _not_converged,
+    _overfitting,
+    _renewed_too_often,
+    _few_masks,
+)
 DATA: tuple[Check, ...] = (_small_classes, _small_validation, _unchecked)
 RESULTS: tuple[Check, ...] = (
+    _known_rows,
+    _no_better_than_constant,
     _chance_agreement,
     _rivals,
     _large_subsets,

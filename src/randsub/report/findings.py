@@ -9,6 +9,7 @@ import pandas as pd
 
 from randsub.estimators.base import SubspaceEnsemble
 from randsub.estimators.prs import BasePRS
+from randsub.estimators.training_rows import KnownRows
 from randsub.report.charts import Chart, members_chart, training_charts
 from randsub.report.feature_table import rank_features
 from randsub.report.labelled_rows import Rows
@@ -25,6 +26,8 @@ class Findings:
     model : fitted ensemble
     train, test : Rows or None
         Training rows and new rows.
+    known : KnownRows or None
+        Which of the rows that were given as new are training rows, and not in ``test``.
     comparison : Comparison or None
     stability : Stability or None
     title : str
@@ -32,16 +35,20 @@ class Findings:
         Further lines for the table of model and data.
     command : str or None
         Command line that fits the model again.
+    n_validation : int or None
+        Number of rows of the validation data that was given to ``fit``, if it is known.
     """
 
     model: SubspaceEnsemble
     train: Rows | None = None
     test: Rows | None = None
+    known: KnownRows | None = None
     comparison: Comparison | None = None
     stability: Stability | None = None
     title: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str | None = None
+    n_validation: int | None = None
 
     @cached_property
     def features(self) -> pd.DataFrame | None:

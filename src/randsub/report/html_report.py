@@ -16,7 +16,7 @@ from randsub.estimators.base import SubspaceEnsemble
 from randsub.report.feature_table import check_stability
 from randsub.report.findings import Findings
 from randsub.report.html_page import render
-from randsub.report.labelled_rows import check_rows
+from randsub.report.labelled_rows import check_rows, new_rows
 from randsub.report.model_comparison import compare as compare_models
 from randsub.selection import Stability
 
@@ -58,7 +58,8 @@ def write_report(
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights that the model was fitted with.
     X_test, y_test : same as X and y, default=None
-        New rows on which the model is scored. Without these, but with X and y, a part of X is set
+        New rows on which the model is scored; rows that the model was trained on are recognised,
+        and left out with a warning. Without these, but with X and y, a part of X is set
         aside and a copy of the model is trained on the rest, which takes as long as the fit.
     sample_weight_test : array-like, default=None
         Sample weights for the scores.
@@ -112,12 +113,13 @@ def write_report(
         stability = Stability.from_repeats(model)
     train = check_rows(model, X, y, sample_weight)
     test = check_rows(model, X_test, y_test, sample_weight_test, "_test")
+    test, known = new_rows(model, train, test)
     comparison = None
     if compare:
         comparison = compare_models(model, train, test, test_fraction, seed, n_jobs)
     title = f"What {type(model).__name__} found" if title is None else title
     facts = {str(name): str(value) for name, value in (facts or {}).items()}
-    page = render(Findings(model, train, test, comparison, stability, title, facts, command))
+    page = render(Findings(model, train, test, known, comparison, stability, title, facts, command))
     write_atomically(path, page.encode())
     return path
 

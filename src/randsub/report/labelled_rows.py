@@ -1,5 +1,6 @@
 """Rows with targets and weights, checked against the model of a report."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from randsub._sklearn import check_sample_weight
 from randsub._tables import frame_kind, n_rows, take_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.training_rows import KnownRows, TrainingRows, remembered
+from randsub.exceptions import TrainingRowsWarning
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +84,38 @@ def check_rows(
     except (ValueError, TypeError) as error:
         raise type(error)(f"In the data for the report ({', '.join(names)}): {error}") from error
     return Rows(X, y, weight)
+
+
+def new_rows(
+    model: SubspaceEnsemble, train: Rows | None, test: Rows | None
+) -> tuple[Rows | None, KnownRows | None]:
+    """The test rows that the model was not trained on, and which were training rows.
+
+    Parameters
+    ----------
+    model : fitted ensemble
+    train : Rows or None
+        The training rows, for a model that does not remember them.
+    test : Rows or None
+        What was given as new.
+    """
+    trained = remembered(model)
+    if trained is None and train is not None:
+        trained = TrainingRows.of(train.X, train.y)
+    if test is None or trained is None:
+        return test, None
+    known = trained.among(test.X, test.y)
+    if not len(known.new):
+        raise ValueError(
+            f"The test rows are not new: {known}. A score on them tells how well they are "
+            "remembered. Give rows that the model was not trained on, or none: then a part of the "
+            "training rows is set aside for a copy of the model."
+        )
+    if known.is_known.any():
+        warnings.warn(
+            f"In the test data, {known}; only the others are scored.",
+            TrainingRowsWarning,
+            stacklevel=3,
+        )
+        test = test.take(known.new)
+    return test, known

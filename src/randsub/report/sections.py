@@ -12,6 +12,7 @@ from randsub.estimators.assembly import has_repeats
 from randsub.estimators.base import SubspaceEnsemble
 from randsub.estimators.named_bases import bases_of
 from randsub.estimators.prs import BasePRS
+from randsub.losses import METRICS
 from randsub.report import refit_code
 from randsub.report.diagnostics import Notice, notices
 from randsub.report.feature_table import COLUMNS, feature_names
@@ -66,8 +67,8 @@ def summary(findings: Findings) -> Section:
     if comparison is not None:
         new = counted(comparison.n_test, "new row")
         entries[f"{comparison.metric} on {new}"] = score(comparison.model.score)
-    elif isinstance(model, BasePRS):
-        entries["validation loss, on which alpha was chosen"] = number(model.validation_loss_)
+    if isinstance(model, BasePRS):
+        entries[_validation_label(model)] = score(model.validation_score_)
     entries[f"of {n_features} seen by a member, on average"] = number(float(model.expected_size_))
     if table is not None:
         likely = int((table["alpha"] >= 0.5).sum())
@@ -83,6 +84,15 @@ def summary(findings: Findings) -> Section:
     return [_figures(entries), tag("ul", *items, class_="notices")]
 
 
+def _validation_label(model: BasePRS) -> str:
+    """What the score of the fit itself is, and how much it varies."""
+    rows = "validation rows" if model.validation_fraction is not None else "held-out rows"
+    label = f"{METRICS[model._task]} on {rows}, on which alpha was chosen".replace("R2", "R²")
+    if has_repeats(model):
+        label += f" (± {number(float(model.validation_scores_.std()), 2)} over repeats)"
+    return label[0].upper() + label[1:]
+
+
 def _figures(entries: Mapping[str, str]) -> Markup:
     items = (tag("li", tag("b", value), tag("span", name)) for name, value in entries.items())
     return tag("ul", *items, class_="figures")
@@ -93,14 +103,17 @@ def scores(findings: Findings) -> Section:
     if findings.comparison is not None:
         return score_table(findings.comparison)
     said = (
-        "No rows were given to score the model on, or no comparison was asked for, so this page "
-        "says nothing about how well it predicts. To compare it with a random forest on new rows, "
-        "give X, y, X_test and y_test."
+        "No rows were given to score the model on, or no comparison was asked for. To compare it "
+        "with a random forest on new rows, give X, y, X_test and y_test."
     )
-    if isinstance(findings.model, BasePRS):
-        loss = number(findings.model.validation_loss_, 4)
-        said += f" The validation loss is {loss}: optimistic, since the epoch was chosen for it."
-    return [tag("p", said)]
+    model, fitted = findings.model, None
+    if isinstance(model, BasePRS):
+        fitted = (
+            f"{_validation_label(model)}: {score(model.validation_score_)}. It is slightly "
+            f"optimistic, since the epoch was chosen on the same rows. The validation loss is "
+            f"{number(model.validation_loss_, 4)}."
+        )
+    return [tag("p", said), tag("p", fitted) if fitted else None]
 
 
 def importances(findings: Findings) -> Section:

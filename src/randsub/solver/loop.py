@@ -80,7 +80,8 @@ def solve(
     # Sums in the loop must not depend on the number of threads either.
     with one_thread(), when_compiling(tell_of_compiling) if callbacks else nullcontext():
         state = former or start(problem, settings, theta, rng, callbacks, shares)
-        return train(problem, settings, state, callbacks, keeps_unfinished=keeps_unfinished)
+        state = train(problem, settings, state, callbacks, keeps_unfinished=keeps_unfinished)
+        return state.scored(problem)
 
 
 def start(
@@ -129,6 +130,7 @@ def start(
         barred=theta == 0.0,
         best_theta=theta,
         best_objectives=np.full(n_verdicts, np.inf),
+        best_scores=np.full(n_tasks, np.nan),
         best_criteria=np.full(n_verdicts, np.inf),
         best_epochs=np.zeros(n_verdicts, dtype=np.intp),
         objectives=np.full(n_verdicts, np.inf),
@@ -159,13 +161,8 @@ def train(
 ) -> TrainingState:
     """Run epochs until the last one, a plateau, a stop requested by a callback, or Ctrl-C.
 
-    Training can be resumed from a stored state of the same problem and settings. For
-    ``keeps_unfinished`` see :func:`solve`.
-
-    Returns
-    -------
-    state : TrainingState
-        State after the last complete epoch.
+    Returns the state after the last complete epoch. Training can be resumed from a stored state of
+    the same problem and settings. For ``keeps_unfinished`` see :func:`solve`.
     """
     state = replace(state, stopped=None)
     try:
@@ -246,6 +243,7 @@ def _renewed(
     if not is_due.any():
         return state
     tasks = is_due.reshape(state.shares.shape).any(axis=1)
+    state = state.scored(problem, tasks)
     rngs = {task: state.rng(task) for task in np.flatnonzero(tasks).tolist()}
     plans: list[Plan] = []
     for task, rng in rngs.items():

@@ -9,7 +9,7 @@ import numpy as np
 from randsub._typing import FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
 from randsub.gradients import Baseline
-from randsub.losses import Loss, Reference
+from randsub.losses import Loss, Reference, Score
 from randsub.optim.base import Optimizer
 from randsub.parallel import Dispatcher
 from randsub.penalties.base import Penalty
@@ -77,6 +77,9 @@ class Problem:
         one row for each task, B is 1.
     most_snapshots : int
         Largest number of epochs whose alpha is recorded; 0 for none.
+    score : callable, default=None
+        What users call a score, of the ensemble of the best epoch; by default none is computed. It
+        has no influence on training.
     """
 
     distribution: SubsetDistribution
@@ -90,6 +93,7 @@ class Problem:
     joint: bool = False
     n_bases: int = 1
     most_snapshots: int = 0
+    score: Score | None = None
 
     def target(self, row: int) -> Target:
         """The target of a row of theta."""

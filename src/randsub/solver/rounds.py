@@ -20,6 +20,7 @@ from randsub.gradients import (
     effective_sample_size,
     importance_weights,
     log_of_mixture,
+    mixed_output,
     size_of_weights,
 )
 from randsub.parallel import Assignment
@@ -283,6 +284,41 @@ def evaluated(
         return held_out.mean(axis=1), validation.mean(axis=1), ess
     penalty = mixed_penalty(problem.penalty, theta, shares)
     return np.array([held_out.mean()]) + penalty, np.array([validation.mean()]) + penalty, ess
+
+
+def best_score(
+    problem: Problem,
+    rounds: Sequence[Sequence[Round]],
+    theta: FloatArray,
+    shares: FloatArray,
+    task: int,
+) -> float:
+    """Mean score of the ensembles of all batches, on the validation rows of a task.
+
+    Without validation rows it is the score of the held-out rows of all batches together, each
+    predicted by the ensemble that was not trained on it. NaN if the problem has no score.
+    """
+    if problem.score is None:
+        return float("nan")
+    target, trained = problem.targets[task], [*trained_rows(task, shares[task])]
+    outputs, batches = [], rounds[trained[0][0]]
+    for batch in range(len(batches)):
+        votes = []
+        for row, share in trained:
+            round_ = rounds[row][batch]
+            # Add up to 1 whatever the settings, as in the final ensemble.
+            weights = importance_weights(round_.log_weights(problem.distribution, theta[row]))
+            asked = round_.validation if len(target.val_rows) else round_.predictions
+            votes.append(Votes(share * weights, asked))
+        outputs.append(mixed_output(votes))
+    if len(target.val_rows):
+        judged = (problem.score(target.validation, f, target.val_weight) for f in outputs)
+        return sum(judged) / len(outputs)
+    return problem.score(
+        np.concatenate([batch.targets for batch in batches]),
+        np.concatenate(outputs),
+        np.concatenate([batch.sample_weight for batch in batches]),
+    )
 
 
 def deal_batches(

@@ -10,8 +10,8 @@ import numpy as np
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.optim.base import OptimizerState
 from randsub.solver.alpha_path import NO_PATH, AlphaPath, joined_paths
-from randsub.solver.problem import Settings
-from randsub.solver.rounds import Round
+from randsub.solver.problem import Problem, Settings
+from randsub.solver.rounds import Round, best_score
 from randsub.solver.shares import mean_by_share
 
 
@@ -53,6 +53,7 @@ class Result:
     best_theta : ndarray of shape (R, M)
     best_shares : ndarray of shape (P, B)
     best_objectives, best_epochs : ndarrays of shape (V,)
+    best_scores : ndarray of shape (P,)
     generators : tuple of P mappings
     history : tuple of EpochRecord
     n_models_trained : int
@@ -65,6 +66,7 @@ class Result:
     best_shares: FloatArray
     best_objectives: FloatArray
     best_epochs: IntArray
+    best_scores: FloatArray
     generators: tuple[Mapping[str, Any], ...]
     history: tuple[EpochRecord, ...]
     n_models_trained: int
@@ -125,6 +127,9 @@ class TrainingState(Result):
     best_objectives, best_epochs : ndarrays of shape (V,)
         Its validation objective, and the epoch. V is the number of verdicts: one per task, or a
         single one if a penalty couples the tasks.
+    best_scores : ndarray of shape (P,)
+        The problem's score of each task at its best epoch; NaN if it has none, infinite while it
+        can be computed from the rounds.
     best_criteria : ndarray of shape (V,)
         What was lowest at the best epoch.
     objectives, verdicts : ndarrays of shape (V,)
@@ -206,6 +211,20 @@ class TrainingState(Result):
             rounds=tuple(self.rounds[row] for row in rows),
         )
 
+    def scored(self, problem: Problem, tasks: BoolArray | bool = True) -> "TrainingState":
+        """The state with the scores that are still to be computed, for some of the tasks (P,).
+
+        Rounds do not outlive a refresh, and most epochs are the best so far. So a score is computed
+        when rounds are about to be replaced, or at the end; until then it is infinite.
+        """
+        wanted = np.flatnonzero(np.isposinf(self.best_scores) & tasks)
+        if not len(wanted):
+            return self
+        scores, best = self.best_scores.copy(), (self.best_theta, self.best_shares)
+        for task in wanted.tolist():
+            scores[task] = best_score(problem, self.rounds, *best, task)
+        return replace(self, best_scores=scores)
+
     def improvement(self, epoch: int, settings: Settings) -> dict[str, Any]:
         """Fields to update where theta is the best so far, or better than the last mark."""
         news: dict[str, Any] = {}
@@ -220,6 +239,7 @@ class TrainingState(Result):
                 "best_shares": np.where(
                     self.of_tasks(better)[:, np.newaxis], self.shares, self.best_shares
                 ),
+                "best_scores": np.where(self.of_tasks(better), np.inf, self.best_scores),
                 "best_criteria": np.where(better, criteria, self.best_criteria),
                 "best_objectives": np.where(better, self.verdicts, self.best_objectives),
                 "best_epochs": np.where(better, epoch, self.best_epochs),
@@ -242,6 +262,7 @@ def joined(results: Sequence[Result]) -> Result:
         best_shares=np.concatenate([result.best_shares for result in results]),
         best_objectives=np.concatenate([result.best_objectives for result in results]),
         best_epochs=np.concatenate([result.best_epochs for result in results]),
+        best_scores=np.concatenate([result.best_scores for result in results]),
         generators=tuple(g for result in results for g in result.generators),
         history=_joined_history(results),
         n_models_trained=sum(result.n_models_trained for result in results),

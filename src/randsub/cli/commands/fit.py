@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Checkpoint, TimeLimit
 from randsub.cli.base_models import make_base_models, refusing_missing
@@ -23,23 +25,39 @@ from randsub.cli.training_progress import TrainingProgress
 from randsub.cli.training_table import (
     TrainingTable,
     check_training,
+    read_held_out,
     read_training,
-    read_validation,
+    split_test,
 )
 from randsub.estimators.groups import resolve_groups
+from randsub.estimators.training_rows import TrainingRows
 from randsub.exceptions import InterruptedFitWarning
 from randsub.io import DataFacts, ModelFolder
+from randsub.io.metadata import model_scores
+from randsub.losses import METRICS
 from randsub.solver import Solver
+
+# What the report calls by the names of parameters.
+OPTIONS = {
+    "learning_rate of the solver": "--param learning_rate",
+    "n_batches of the solver": "--param n_batches",
+    "n_estimators": "--members",
+    "n_repeats": "--repeats",
+    "max_iter": "--epochs",
+    "a penalty": "a --penalty",
+    "the penalty": "--penalty",
+}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A model and the samples to train it on."""
+    """A model, the samples to train it on, and those to score it on."""
 
     model: Any
     task: Task
     samples: TrainingTable
     validation: TrainingTable | None
+    test: TrainingTable | None
 
 
 def run(args: argparse.Namespace) -> None:
@@ -49,6 +67,7 @@ def run(args: argparse.Namespace) -> None:
     job = _prepare(args, console)
     _train(args, job, console)
     model, samples = job.model, job.samples
+    scores = _test_scores(job)
     extra = {
         "task": job.task,
         "base": args.base,
@@ -57,6 +76,9 @@ def run(args: argparse.Namespace) -> None:
         "left_out": samples.left_out,
         "layout": Layout.of(args).as_dict(),
         "validation": None if args.validation is None else str(args.validation.resolve()),
+        "test": None if args.test is None else str(args.test.resolve()),
+        "test_size": args.test_size,
+        "test_rows": None if job.test is None else len(job.test.X),
         "stopped": model.stop_reason_,
     }
     with named_in_errors(args.output):
@@ -64,20 +86,25 @@ def run(args: argparse.Namespace) -> None:
             args.output,
             model,
             data=DataFacts.of(samples.X, samples.y, target=args.target, source=args.data.resolve()),
+            scores=scores,
             command=["randsub", *args.words],
             extra=extra,
             format=args.format,
             overwrite=args.force,
         )
-    document = _summary(args, job)
+    document = _summary(args, job) | {"scores": {**model_scores(model), **scores}}
+    document["warnings"] = _warnings(job)
+    for warning in document["warnings"]:
+        console.say(f"Warning: {warning}")
     top = ", ".join(f"{printable(name)} {alpha:.2f}" for name, alpha in document["top"].items())
     best = f"the best epoch is {model.best_iter_}, with a validation loss of"
     if model.n_repeats_ > 1:
         best = f"the mean of {model.n_repeats_} repeats, with a mean validation loss of"
     shares = ", ".join(f"{name} {share:.2f}" for name, share in document["shares"].items())
+    shares = shares and f"Shares of the base models: {shares}. "
     console.done(
         f"{args.output}: a model after {model.n_iter_} epochs ({model.stop_reason_}); {best} "
-        f"{model.validation_loss_:.4f}. {shares and f'Shares of the base models: {shares}. '}"
+        f"{model.validation_loss_:.4f}. {_scores_in_words(job, document['scores'])}{shares}"
         f"On average, base models see {model.expected_size_:.1f} of "
         f"{samples.X.shape[1]} features. Most important: {top}.",
         document,
@@ -105,15 +132,39 @@ def _prepare(args: argparse.Namespace, console: Console) -> Job:
     _set_groups_and_penalty(args, model, samples)
     if args.categorical:
         model.set_params(categorical_features=samples.categorical)
-    validation = read_validation(args, samples, task, console)
+    validation = read_held_out(args, args.validation, samples, task, console)
+    test = read_held_out(args, args.test, samples, task, console)
+    test = _new_rows(args, test, samples, console)
     console.say(
         f"{args.data}: {samples.X.shape[0]} rows, {samples.X.shape[1]} features, target "
         f"{args.target!r}."
     )
+    if args.test_size is not None:
+        samples, test = split_test(samples, task, args.test_size, args.seed)
+        console.say(f"{len(test.X)} of these rows are held out for the test.")
+    if test is not None and len(test.X) < 2:
+        raise ValueError("A score needs at least 2 test rows; use a larger --test-size or table.")
     hint = "" if args.task else "; override with --task"
     bases = f"models: {base!r}" if isinstance(base, list) else f"model: {base!r}"
     console.say(f"Task: {task} ({reason}{hint}). Base {bases}.")
-    return Job(model, task, samples, validation)
+    return Job(model, task, samples, validation, test)
+
+
+def _new_rows(
+    args: argparse.Namespace, test: TrainingTable | None, samples: TrainingTable, console: Console
+) -> TrainingTable | None:
+    """The rows of ``--test`` that are not in the training table."""
+    if test is None:
+        return None
+    known = TrainingRows.of(samples.X, samples.y).among(test.X, test.y)
+    if not len(known.new):
+        raise ValueError(
+            f"{args.test} has no new row: {known}. A score on them would tell how well they are "
+            "remembered. Give other rows, or hold some out with --test-size 0.2."
+        )
+    if known.is_known.any():
+        console.say(f"{args.test}: {known}; only the others are scored.")
+    return test.take(known.new)
 
 
 def _make_model(args: argparse.Namespace, base: Any, task: Task) -> Any:
@@ -175,6 +226,50 @@ def _train(args: argparse.Namespace, job: Job, console: Console) -> None:
     finally:
         # Callbacks are not part of the model that is written.
         job.model.set_callbacks()
+
+
+def _test_scores(job: Job) -> dict[str, float]:
+    """The score on the test rows, if it is defined."""
+    if job.test is None:
+        return {}
+    value = job.model.score(job.test.X, job.test.y, job.test.weight)
+    return {f"test_{METRICS[job.task].lower()}": float(value)} if np.isfinite(value) else {}
+
+
+def _scores_in_words(job: Job, scores: dict[str, float]) -> str:
+    """One sentence for each score, with what it was measured on; nothing without scores."""
+    metric, said = METRICS[job.task], ""
+    name = f"validation_{metric.lower()}"
+    if name in scores:
+        spread = f" ± {scores[f'{name}_std']:.4f} over repeats" if f"{name}_std" in scores else ""
+        said += (
+            f"{metric} on the validation rows is {scores[name]:.4f}{spread}, slightly optimistic "
+            "since the epoch was chosen on them. "
+        )
+    if job.test is not None and f"test_{metric.lower()}" in scores:
+        value = scores[f"test_{metric.lower()}"]
+        said += f"{metric} on {len(job.test.X)} test rows is {value:.4f}. "
+    return said[0].upper() + said[1:] if said else ""
+
+
+def _warnings(job: Job) -> list[str]:
+    """What the report would warn of, in the words of the command line."""
+    # The report draws charts, which the import of its parts prepares.
+    from randsub.report.diagnostics import notices
+    from randsub.report.findings import Findings
+    from randsub.report.labelled_rows import Rows
+
+    samples, n_validation = job.samples, None if job.validation is None else len(job.validation.X)
+    rows = Rows(samples.X, np.asarray(samples.y), samples.weight)
+    found = notices(Findings(job.model, rows, n_validation=n_validation))
+    found = [notice for notice in found if notice.level == "warning"]
+    return [f"{title}. {_with_options(explanation)}" for _, title, explanation in found]
+
+
+def _with_options(text: str) -> str:
+    for parameter, option in OPTIONS.items():
+        text = text.replace(parameter, option)
+    return text
 
 
 def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:

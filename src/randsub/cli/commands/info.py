@@ -24,10 +24,16 @@ _OPTIONAL = {
     "shtab": "shell completion",
 }
 
+OPTIMISTIC = (
+    "the validation score is slightly optimistic, since the epoch was chosen on the same rows"
+)
+
 
 def run(args: argparse.Namespace) -> None:
     """Print the description."""
     document = _installation() if args.model is None else _description(args.model)
+    if not args.json and any(name.startswith("validation_") for name in document.get("scores", ())):
+        document["scores"]["note"] = OPTIMISTIC
     write_line(as_json(document) if args.json else "\n".join(_lines(document)), sys.stdout)
 
 

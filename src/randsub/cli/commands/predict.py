@@ -13,6 +13,7 @@ from randsub.cli.console import Console, write_line
 from randsub.cli.fitted_model import FittedModel
 from randsub.cli.tables import check_table_file, write_table
 from randsub.cli.tables.table_writer import as_csv
+from randsub.losses import METRICS
 
 
 def run(args: argparse.Namespace) -> None:
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> None:
     if args.jobs is not None:
         fitted.model.set_params(n_jobs=args.jobs)
     predictions = _predictions(fitted.model, X, probabilities=args.probabilities)
-    score = _score(fitted, args.data, frame, predictions["prediction"])
+    score = _scores(fitted, args.data, frame, X, predictions["prediction"].to_numpy())
     document: dict[str, Any] = {"rows": len(predictions), **score}
     message = f"{len(predictions)} rows predicted"
     if args.output is not None:
@@ -41,9 +42,7 @@ def run(args: argparse.Namespace) -> None:
         document["predictions"] = predictions.to_dict("list")
     else:
         write_line(as_csv(predictions), sys.stdout, end="")
-    if score:
-        message += f"; {score['metric']} {score['score']:.4f} for the target {score['target']!r}"
-    console.done(f"{message}.", document)
+    console.done(f"{message}{_said(score)}.", document)
 
 
 def _predictions(model: Any, X: pd.DataFrame, *, probabilities: bool) -> pd.DataFrame:
@@ -58,16 +57,43 @@ def _predictions(model: Any, X: pd.DataFrame, *, probabilities: bool) -> pd.Data
     return pd.DataFrame(columns, index=X.index)
 
 
-def _score(
-    fitted: FittedModel, path: Path, frame: pd.DataFrame, predictions: Any
+def _scores(
+    fitted: FittedModel, path: Path, frame: pd.DataFrame, X: pd.DataFrame, predictions: Any
 ) -> dict[str, Any]:
-    """Score of the predictions, if the table has the target in every row."""
+    """Scores of the predictions for new rows and for training rows, as far as there are both.
+
+    Nothing, unless the table has the target in every row.
+    """
     if fitted.target not in frame.columns:
         return {}
     y = frame[fitted.target]
     if y.isna().any() or len(y) < 2:
         return {}
-    is_regression = fitted.task == "regression"
-    score = (r2_score if is_regression else accuracy_score)(fitted.labels(path, y), predictions)
-    metric = "R2" if is_regression else "accuracy"
-    return {"target": fitted.target, "metric": metric, "score": float(score)}
+    labels = np.asarray(fitted.labels(path, y))
+    known = fitted.known_rows(X, labels)
+    score = r2_score if fitted.task == "regression" else accuracy_score
+    found: dict[str, Any] = {"target": fitted.target, "metric": METRICS[fitted.task]}
+    # Where new rows cannot be told from training rows, none of them is scored as new.
+    parts = {"score": known.new, "training_score": np.setdiff1d(np.arange(len(y)), known.new)}
+    for name, rows in parts.items():
+        if len(rows) > 1:
+            found[name] = float(score(labels[rows], predictions[rows]))
+    if known.is_known.any():
+        found |= {"training_rows": int(known.is_known.sum()), "known": str(known)}
+    return found
+
+
+def _said(score: dict[str, Any]) -> str:
+    """The scores as the end of a sentence, each named for what it is."""
+    if "score" not in score and "training_score" not in score:
+        return f"; {score['known']}" if "known" in score else ""
+    metric = score["metric"]
+    if "known" not in score:
+        return f"; {metric} {score['score']:.4f} for the target {score['target']!r}"
+    said = f"; {score['known']}"
+    if "score" in score:
+        said += f", and {metric} of the others is {score['score']:.4f} for {score['target']!r}"
+    if "training_score" in score:
+        said += f". On training rows {metric} is {score['training_score']:.4f}: how well they are "
+        said += "remembered, not how well new rows are predicted"
+    return said
