@@ -19,16 +19,25 @@ class Bar:
         Number of steps.
     unit : str
         Name of a step.
+    initial : int, default=0
+        Number of steps already done.
     shown : bool, default=True
         Whether the bar is shown at all.
     """
 
-    def __init__(self, description: str, total: int, unit: str, *, shown: bool = True) -> None:
+    def __init__(
+        self, description: str, total: int, unit: str, initial: int = 0, *, shown: bool = True
+    ) -> None:
         self.description = description
         self._said = ""
         self._last_shown = 0.0
         self._bar = tqdm(
-            total=total, desc=description, unit=unit, dynamic_ncols=True, disable=not shown
+            total=total,
+            initial=initial,
+            desc=description,
+            unit=unit,
+            dynamic_ncols=True,
+            disable=not shown,
         )
 
     def say(self, text: str, seconds_left: Callable[[], float | None] | None = None) -> None:

@@ -131,19 +131,18 @@ def test_a_refresh_that_does_not_end_in_time_is_dropped() -> None:
 
 def test_time_is_left_for_the_final_models() -> None:
     run = Part(models_after=20.0)
-    state = timed(40.0, Time(per_epoch=1.0, per_task=0.1), run, ess_threshold=0.0)
-    n_first = 60
-    assert state.n_models_trained == n_first
-    # Models take 0.1 s each, so that 2 s are set aside.
-    assert state.epoch == 40.0 - 0.1 * n_first - 2.0
-    assert state.stopped == "TimeLimit: of 40 seconds, the rest is for the final models"
+    state = timed(20.0, Time(per_epoch=1.0, per_task=0.125), run, ess_threshold=0.0)
+    assert state.n_models_trained == 60
+    # The first models take 7.5 s, and 2.5 s are set aside.
+    assert state.epoch == 10
+    assert state.stopped == "TimeLimit: of 20 seconds, the rest is for the final models"
 
 
 def test_there_is_no_model_if_the_first_are_not_trained_in_time() -> None:
     with pytest.raises(UnfinishedFitError, match=r"TimeLimit: 5 seconds are over") as caught:
-        timed(5.0, Time(per_task=0.1))
-    assert (caught.value.n_done, caught.value.n_all) == (50, 60)
-    with pytest.raises(UnfinishedFitError, match="50 of the first 60 base models were trained"):
+        timed(5.0, Time(per_task=0.125))
+    assert (caught.value.n_done, caught.value.n_all) == (40, 60)
+    with pytest.raises(UnfinishedFitError, match="40 of the first 60 base models were trained"):
         raise caught.value
 
 
@@ -168,7 +167,7 @@ def test_the_time_of_compiling_does_not_count() -> None:
     clock = _Clock(Part(), 8.0, time)
     problem = make_problem(noisy)
     problem.dispatcher.time_limit = 1000.0
-    settings, theta = make_settings(max_iter=20), np.full((1, 4), 0.5)
+    settings = make_settings(max_iter=20)
     theta = np.full((1, problem.distribution.n_parameters), 0.5)
     state = solve(problem, settings, theta, np.random.default_rng(0), [time, clock])
     assert state.epoch == 8
@@ -177,7 +176,9 @@ def test_the_time_of_compiling_does_not_count() -> None:
 def test_a_time_limit_ends_a_fit_and_leaves_a_model() -> None:
     X = np.random.default_rng(0).normal(size=(30, 4))
     model = PRSRegressor(n_estimators=5, max_iter=1, random_state=0).fit(X, X[:, 0])
-    model.set_params(max_iter=10**6).set_callbacks(TimeLimit(2.0)).fit(X, X[:, 0])
+    model.set_params(max_iter=10**6, n_iter_no_change=10**6).set_callbacks(TimeLimit(2.0)).fit(
+        X, X[:, 0]
+    )
     assert 1 <= model.n_iter_ < 10**6
     assert model.stop_reason_.startswith("TimeLimit: ")
     assert np.isfinite(model.predict(X)).all()

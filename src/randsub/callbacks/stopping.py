@@ -174,10 +174,11 @@ class _Clock(TimedCallback):
         after = self.forecast.seconds_after()
         if self.forecast.elapsed + after < self._seconds * share:
             return None
-        words = f"TimeLimit: {self._seconds:g} seconds are over"
-        if self.forecast.elapsed < self._seconds * share:
-            words = f"TimeLimit: of {self._seconds:g} seconds, the rest is for the final models"
-        return words
+        if self.forecast.elapsed >= self._seconds * share:
+            return f"TimeLimit: {self._seconds:g} seconds are over"
+        if not self._has_begun:
+            return f"TimeLimit: {self._seconds:g} seconds are too short"
+        return f"TimeLimit: of {self._seconds:g} seconds, the rest is for the final models"
 
     def _despair(self, n_done: int, n_all: int) -> str | None:
         """Whether the first models would take more than twice the time, after a tenth of it."""

@@ -256,8 +256,17 @@ class WorkerPool:
         if self._parallel is None:
             self._engage()
         with self._detector or nullcontext():
-            # Answers come first, so that they are taken to their end.
-            yield from zip(self._parallel(calls), numbers, strict=True)
+            answers = self._parallel(calls)
+            try:
+                # Answers come first, so that they are taken to their end.
+                yield from zip(answers, numbers, strict=True)
+            except GeneratorExit:
+                if isinstance(answers, Generator):
+                    with warnings.catch_warnings():
+                        # That work is dropped is what was asked for.
+                        warnings.simplefilter("ignore", UserWarning)
+                        answers.close()
+                raise
 
     def _engage(self) -> None:
         """Workers that give their results one by one, where the backend can do that."""

@@ -239,7 +239,7 @@ class ProgressBar(TimedCallback):
     def on_prepare(self, settings: Settings) -> None:
         """Open the bar."""
         super().on_prepare(settings)
-        self._open(settings)
+        self._open(settings, 0)
 
     def on_compile(self) -> None:
         """Show that an engine is being compiled."""
@@ -256,16 +256,18 @@ class ProgressBar(TimedCallback):
     def on_start(self, settings: Settings, state: TrainingState) -> None:
         """Open the bar, if a fit is resumed, and move it to the first epoch."""
         super().on_start(settings, state)
-        self._open(settings)
+        self._open(settings, state.epoch)
         self._move(state)
 
-    def _open(self, settings: Settings) -> None:
+    def _open(self, settings: Settings, epoch: int) -> None:
         """Open a bar over the epochs of all parts of the fit, with the name of this part."""
         run = self.forecast.run
         self._n_epochs = settings.max_iter / (run.share - run.share_before)
+        name = self.description or run.name
         if self._bar is None:
-            self._bar = Bar("", round(self._n_epochs), "epoch")
-        self._bar.description = self.description or run.name
+            begin = round(run.share_before * self._n_epochs + epoch)
+            self._bar = Bar(name, round(self._n_epochs), "epoch", begin)
+        self._bar.description = name
         self._bar.say("")
 
     def _move(self, state: TrainingState) -> None:

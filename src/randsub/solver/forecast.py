@@ -41,7 +41,7 @@ from randsub.solver.state import TrainingState
 FIRST_GAP, POWER_OF_WIDTH, SPREAD_OF_GAP = 5.5, -0.35, 0.4
 # Growth of the gap per epoch for that gap, its power of the gap, and the standard deviation of its
 # logarithm.
-GROWTH, POWER_OF_GAP, SPREAD_OF_GROWTH = 0.08, 2.0, 0.5
+GROWTH, POWER_OF_GAP, SPREAD_OF_GROWTH = 0.08, 2.5, 0.5
 # After a revival: factors of the former gap and growth.
 REVIVED_GAP, REVIVED_GROWTH = 1.1, 1.5
 # Epochs until a plateau, in units of n_iter_no_change.
@@ -167,7 +167,8 @@ class Forecast:
 
     def _reset(self) -> None:
         """Forget what belongs to one loop, except for the seconds per model."""
-        self._loop_begin = self._clock()
+        self._loop_begin = self._epoch_begin = self._clock()
+        self._refreshes = Refreshes(expected_law(self.run.n_parameters, 0.35))
         self._state: TrainingState | None = None
         self._refresh: tuple[int, int] | None = None
         self._refresh_begin = self._loop_begin
@@ -236,7 +237,7 @@ class Forecast:
             self._refreshes = Refreshes(Law(law.gap * REVIVED_GAP, law.growth * REVIVED_GROWTH))
             self._cycle, self._cycle_begin = cycle, state.epoch - 1
         elif trained:
-            self._refreshes.add(state.epoch - self._cycle_begin, trained / self._unit)
+            self._refreshes.add(state.epoch - self._cycle_begin, trained / max(self._unit, 1))
         self._epochs += 1.0
         self._epoch_seconds += now - self._epoch_begin - self._in_refresh
         self._in_refresh, self._refresh = 0.0, None
@@ -261,9 +262,11 @@ class Forecast:
             since, n_before = self._measured
             if n_done > n_before:
                 return (now - since + self._model_seconds) / (n_done - n_before + self._models)
-            if not self._models:
-                return (now - self._refresh_begin) / n_done
         return self._model_seconds / self._models if self._models else None
+
+    def is_sure(self, seconds: float) -> bool:
+        """Whether models were measured for so long, or those of a whole refresh."""
+        return self._models > 0.0 or self._clock() - self._measured[0] >= seconds
 
     def seconds_after(self) -> float:
         """Time for the models that are trained after the last epoch of this loop."""

@@ -79,6 +79,8 @@ class LongFitWatch(TimedCallback):
         elapsed = self.forecast.elapsed
         if self._is_told or elapsed < self._next_look or self.forecast.run.time_limit is not None:
             return
+        if not self.forecast.is_sure(SECONDS_BETWEEN_LOOKS):
+            return
         self._next_look = elapsed + SECONDS_BETWEEN_LOOKS
         left, each = self.forecast.seconds_left(), self.forecast.seconds_per_model()
         if left is None or each is None or elapsed + left < LONG:
