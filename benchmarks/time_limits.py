@@ -3,8 +3,8 @@
     python benchmarks/time_limits.py [--limit 10] [--only svc ...]
 
 Each fit is to end within one and a half times the limit, with a usable model or an
-``UnfinishedFitError``. Data are simulated, with the shapes of real tables. Kernels are compiled, and
-libraries loaded, by a small fit before the time is taken.
+``UnfinishedFitError``. Data are simulated, with the shapes of real tables. Kernels are compiled and
+libraries loaded by a small fit before the time is taken.
 """
 
 import argparse
