@@ -43,6 +43,9 @@ SECONDS_WORTH_SHARING = 0.001
 # The same where there is one worker and somebody watches, who is told after each task. Cutting
 # costs time: some engines sort the columns of a task before they train its models.
 SECONDS_PER_LOOK = 0.25
+# Largest task of the first dispatch that is watched: the first masks may be empty, and their models
+# much faster than others.
+MOST_UNTRIED = 5
 # Number of tasks for each worker of a cluster, so that bytes and messages do not grow with the
 # number of models; of slow models there may be more tasks, of about so many seconds.
 BUNDLES_PER_WORKER = 4
@@ -191,6 +194,7 @@ class Dispatcher:
         long it takes to compile or to load it, the second one is measured.
         """
         begun = [0] * len(assignments)
+        most = None
         bases = [base for base, engine in enumerate(self.engines) if engine.prefers == prefers]
         for _ in range(2 if prefers == "threads" else 1):
             wave: list[Piece] = []
@@ -201,13 +205,14 @@ class Dispatcher:
                     begun[n] += 1 if prefers == "threads" else workers
                     wave += assignments[n].pieces(n, 1, begin, begun[n])
             if wave:
+                most = MOST_UNTRIED
                 yield wave
         for base in bases:
             self._is_known[base] = True
         yield [
             piece
             for base in bases
-            for piece in self._pieces(base, assignments, begun, pool, workers, is_watched)
+            for piece in self._pieces(base, assignments, begun, pool, workers, is_watched, most)
         ]
 
     def _pieces(
@@ -218,10 +223,12 @@ class Dispatcher:
         pool: WorkerPool | None,
         workers: int,
         is_watched: bool,
+        most: int | None,
     ) -> list[Piece]:
         """What is left to be done for one base model, cut for the workers."""
         mine = {n: whole for n, whole in enumerate(assignments) if whole.base == base}
         size = self._models_per_task(base, [*mine.values()], pool, workers, is_watched)
+        size = min(size, most or size)
         return [
             piece
             for number, whole in mine.items()
