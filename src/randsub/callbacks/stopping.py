@@ -171,7 +171,9 @@ class _Clock(TimedCallback):
         return self._verdict(self._run.share)
 
     def _verdict(self, share: float) -> str | None:
-        after = self.forecast.seconds_after()
+        # The first few models may not be typical: without an epoch, a tenth of the time must be over.
+        is_early = not self._has_begun and self.forecast.elapsed < 0.1 * self._seconds
+        after = 0.0 if is_early else self.forecast.seconds_after()
         if self.forecast.elapsed + after < self._seconds * share:
             return None
         if self.forecast.elapsed >= self._seconds * share:
