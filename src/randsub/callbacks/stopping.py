@@ -171,7 +171,7 @@ class _Clock(TimedCallback):
         return self._verdict(self._run.share)
 
     def _verdict(self, share: float) -> str | None:
-        # The first few models may not be typical: without an epoch, a tenth of the time must be over.
+        # The first few models may not be typical: they are judged after a tenth of the time.
         is_early = not self._has_begun and self.forecast.elapsed < 0.1 * self._seconds
         after = 0.0 if is_early else self.forecast.seconds_after()
         if self.forecast.elapsed + after < self._seconds * share:
