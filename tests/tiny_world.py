@@ -23,6 +23,7 @@ from randsub.penalties import Penalty
 from randsub.solver import (
     Callback,
     Problem,
+    Run,
     Settings,
     Solver,
     Target,
@@ -284,3 +285,20 @@ def assert_same(a: Any, b: Any, where: str = "state") -> None:
             assert_same(a[key], b[key], f"{where}[{key!r}]")
     else:
         assert a == b, where
+
+
+class Part(Run):
+    """A fit, or a part of one, of no particular model."""
+
+    can_predict = False
+
+    def __init__(self, share: float = 1.0, before: float = 0.0, **facts: Any) -> None:
+        self.estimator, self.share, self.share_before = None, share, before
+        for name, fact in facts.items():
+            setattr(self, name, fact)
+
+    def fitted_estimator(self, state: TrainingState) -> Any:
+        raise NotImplementedError
+
+    def save(self, path: Any, state: TrainingState) -> None:
+        raise NotImplementedError

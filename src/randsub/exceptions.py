@@ -22,6 +22,10 @@ class InterruptedFitWarning(RandsubWarning):
     """A fit was stopped by Ctrl-C; the best alpha found so far is kept."""
 
 
+class LongFitWarning(RandsubWarning):
+    """A fit is going to take long; the message says how long, and what would be faster."""
+
+
 class NoFeatureLeftWarning(RandsubWarning):
     """Every selection probability reached 0 without a penalty that asks for it."""
 
@@ -204,6 +208,46 @@ class BaseModelTimeoutError(BaseModelError):
 
     The parameters are those of :class:`BaseModelError`.
     """
+
+
+@dataclass(eq=False, repr=False)
+class UnfinishedFitError(_FieldsInArgs, RuntimeError):
+    """A fit was stopped, by a time limit or another callback, before its first models were trained.
+
+    Parameters
+    ----------
+    reason : str
+        Why it was stopped, as a clause without a full stop.
+    n_done, n_all : int
+        Number of the first base models that were trained, and of all of them.
+    seconds : float
+        Time that they took.
+    """
+
+    reason: str
+    n_done: int
+    n_all: int
+    seconds: float
+
+    def __str__(self) -> str:
+        each = self.seconds / self.n_done
+        return (
+            f"There is no model yet ({self.reason}): {self.n_done} of the first {self.n_all} base "
+            f"models were trained in {duration(self.seconds)}. One takes {duration(each)}, so that "
+            f"all of them need {duration(each * self.n_all)}. Train each on fewer samples "
+            "(max_samples), choose a faster base model, or allow more time."
+        )
+
+
+def duration(seconds: float) -> str:
+    """A time for people: "0.25 s", "12 s", "3 min 20 s", "2 h 5 min"."""
+    if seconds < 10.0:
+        return f"{seconds:.2g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 @dataclass(eq=False, repr=False)

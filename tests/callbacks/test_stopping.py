@@ -8,26 +8,23 @@ import pytest
 from randsub import PRSRegressor
 from randsub.callbacks import EarlyStopping, TimeLimit
 from randsub.callbacks.stopping import _Clock
+from randsub.exceptions import UnfinishedFitError
 from randsub.optim import ProjectedAdam
-from randsub.solver import EpochRecord, Run, train
-from tiny_world import Height, Path, begin, make_problem, make_settings, noisy, nothing, zero
+from randsub.solver import Callback, EpochRecord, solve, train
+from tiny_world import (
+    Height,
+    Part,
+    Path,
+    assert_same,
+    begin,
+    make_problem,
+    make_settings,
+    noisy,
+    nothing,
+    zero,
+)
 
 LEVELS = (0.9, 0.8, 0.8, 0.8, 0.7, 0.7, 0.7, 0.7, 0.7, 0.6)
-
-
-class Part(Run):
-    """A part of a fit."""
-
-    can_predict = False
-
-    def __init__(self, share: float = 1.0) -> None:
-        self.estimator, self.share = PRSRegressor(), share
-
-    def fitted_estimator(self, state):
-        raise NotImplementedError
-
-    def save(self, path, state):
-        raise NotImplementedError
 
 
 def on_a_path(callback, **changes):
@@ -81,22 +78,109 @@ def test_one_callback_counts_for_each_fit_apart() -> None:
     assert vars(shared) == {"patience": 2, "tol": 1e-4, "monitor": "validation_objective"}
 
 
+class Time(Callback):
+    """A clock that goes on by so much per epoch, and per task of models."""
+
+    def __init__(self, per_epoch=0.0, per_task=0.0):
+        self.now, self.per_epoch, self.per_task = 0.0, per_epoch, per_task
+        self.n_done = []
+
+    def on_models_trained(self, n_done, n_all):
+        self.now += self.per_task
+        self.n_done.append((n_done, n_all))
+
+    def on_epoch_end(self, state):
+        self.now += self.per_epoch
+
+    def __call__(self):
+        return self.now
+
+
+def timed(seconds, time, run=None, **changes):
+    """A run of twenty epochs under a time limit; models are trained one by one."""
+    problem = make_problem(noisy, optimizer=ProjectedAdam(0.05))
+    problem.dispatcher.time_limit = 1000.0
+    settings = make_settings(max_iter=20, **changes)
+    theta = np.full((1, problem.distribution.n_parameters), 0.5)
+    clock = _Clock(run or Part(), seconds, time)
+    return solve(problem, settings, theta, np.random.default_rng(0), [time, clock])
+
+
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_the_clock_runs_out_after_its_share(share) -> None:
-    times = iter(range(100))
-    clock = _Clock(Part(share), 8.0, lambda: float(next(times)))
-    problem, settings = make_problem(noisy), make_settings(max_iter=20)
-    state = train(problem, settings, begin(problem, settings), [clock])
+    state = timed(8.0, Time(per_epoch=1.0), Part(share))
     assert state.epoch == 8 * share
     assert state.stopped == "TimeLimit: 8 seconds are over"
 
 
+def test_a_refresh_that_does_not_end_in_time_is_dropped() -> None:
+    time = Time(per_epoch=1.0, per_task=0.05)
+    state = timed(8.0, time, ess_threshold=0.9)
+    assert state.stopped == "TimeLimit: 8 seconds are over"
+    n_done, n_all = time.n_done[-1]
+    assert n_done < n_all, "the limit is to end in the middle of a refresh"
+    # As if it had never begun: the state is that of a run with so many epochs.
+    problem = make_problem(noisy, optimizer=ProjectedAdam(0.05))
+    settings = make_settings(max_iter=state.epoch, ess_threshold=0.9)
+    theta = np.full((1, problem.distribution.n_parameters), 0.5)
+    assert_same(
+        replace(state, stopped="all epochs done"),
+        solve(problem, settings, theta, np.random.default_rng(0)),
+    )
+
+
+def test_time_is_left_for_the_final_models() -> None:
+    run = Part(models_after=20.0)
+    state = timed(20.0, Time(per_epoch=1.0, per_task=0.125), run, ess_threshold=0.0)
+    assert state.n_models_trained == 60
+    # The first models take 7.5 s, and 2.5 s are set aside.
+    assert state.epoch == 10
+    assert state.stopped == "TimeLimit: of 20 seconds, the rest is for the final models"
+
+
+def test_there_is_no_model_if_the_first_are_not_trained_in_time() -> None:
+    with pytest.raises(UnfinishedFitError, match=r"TimeLimit: 5 seconds are over") as caught:
+        timed(5.0, Time(per_task=0.125))
+    assert (caught.value.n_done, caught.value.n_all) == (40, 60)
+    with pytest.raises(UnfinishedFitError, match="40 of the first 60 base models were trained"):
+        raise caught.value
+
+
+def test_it_is_said_early_that_the_time_is_much_too_short() -> None:
+    time = Time(per_task=1.0)
+    with pytest.raises(UnfinishedFitError, match="TimeLimit: 20 seconds are too short"):
+        timed(20.0, time)
+    assert time.now == 2.0
+
+
+def test_the_time_of_compiling_does_not_count() -> None:
+    class Slow(Time):
+        """The first task takes a minute, since something is compiled."""
+
+        def on_models_trained(self, n_done, n_all):
+            if n_done == 1:
+                clock.on_compile()
+                self.now += 60.0
+            super().on_models_trained(n_done, n_all)
+
+    time = Slow(per_epoch=1.0)
+    clock = _Clock(Part(), 8.0, time)
+    problem = make_problem(noisy)
+    problem.dispatcher.time_limit = 1000.0
+    settings = make_settings(max_iter=20)
+    theta = np.full((1, problem.distribution.n_parameters), 0.5)
+    state = solve(problem, settings, theta, np.random.default_rng(0), [time, clock])
+    assert state.epoch == 8
+
+
 def test_a_time_limit_ends_a_fit_and_leaves_a_model() -> None:
     X = np.random.default_rng(0).normal(size=(30, 4))
-    model = PRSRegressor(n_estimators=5, max_iter=10**6, random_state=0)
-    model.set_callbacks(TimeLimit(0.05)).fit(X, X[:, 0])
+    model = PRSRegressor(n_estimators=5, max_iter=1, random_state=0).fit(X, X[:, 0])
+    model.set_params(max_iter=10**6, n_iter_no_change=10**6).set_callbacks(TimeLimit(2.0)).fit(
+        X, X[:, 0]
+    )
     assert 1 <= model.n_iter_ < 10**6
-    assert model.stop_reason_ == "TimeLimit: 0.05 seconds are over"
+    assert model.stop_reason_.startswith("TimeLimit: ")
     assert np.isfinite(model.predict(X)).all()
 
 

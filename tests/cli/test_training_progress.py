@@ -3,10 +3,13 @@
 import io
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from randsub.cli.training_progress import TrainingProgress
+from randsub.solver.forecast import LongFit
 from randsub.solver.state import EpochRecord
+from tiny_world import Part, make_settings
 
 
 class Terminal(io.StringIO):
@@ -39,25 +42,35 @@ def screen(text, width):
     return lines
 
 
-SETTINGS = SimpleNamespace(max_iter=100, n_masks=50)
+SETTINGS = make_settings(max_iter=100, n_masks=50, n_revivals=0, n_iter_no_change=None)
 
 
 def state(epoch, stopped=None, refreshed=True):
     record = EpochRecord(0.5, 0.25, 40.0, 12.34, refreshed, False, 1000 * epoch)
     return SimpleNamespace(
-        epoch=epoch, history=(record,) * epoch, best_objective=0.125, stopped=stopped
+        epoch=epoch,
+        history=(record,) * epoch,
+        best_objective=0.125,
+        stopped=stopped,
+        n_models_trained=1000 * epoch,
+        n_revived=np.zeros(1, dtype=int),
+        mark_epochs=np.zeros(1, dtype=int),
     )
 
 
-def watched(stream, n_epochs, seconds=1.0, width=120, **options):
+def watched(stream, n_epochs, seconds=1.0, width=120, run=None):
+    """Progress of so many epochs, each with the models of a refresh, in two tasks."""
     now = [0.0]
-    progress = TrainingProgress(stream, clock=lambda: now[0], width=lambda: width, **options)
+    progress = TrainingProgress(stream, clock=lambda: now[0], width=lambda: width)
+    progress = progress.for_run(run or Part(n_parameters=300))
     progress.on_prepare(SETTINGS)
     progress.on_compile()
     progress.on_compile()
     progress.on_start(SETTINGS, state(0))
     for epoch in range(1, n_epochs + 1):
-        now[0] += seconds
+        for n_done in (500, 1000):
+            now[0] += seconds / 2
+            progress.on_models_trained(n_done, 1000)
         progress.on_epoch_end(state(epoch))
     return progress
 
@@ -78,13 +91,38 @@ def test_a_terminal_shows_two_lines(width, monkeypatch):
         )
 
 
-def test_time_left(monkeypatch):
+def test_models_and_the_time_left_are_shown(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    progress = watched(stream, 40, seconds=2.0)
-    assert progress.seconds_left() == pytest.approx(120.0)
-    assert "01:20 elapsed, about 02:00 left" in stream.getvalue()
-    assert watched(Terminal(), 40, seconds=2.0, time_limit=100.0).seconds_left() == 20.0
+    left = watched(stream, 40, seconds=2.0).forecast.time_left()
+    assert 0.0 < left < float("inf")
+    assert "epoch 39/100" in stream.getvalue()
+    assert "models 500/1000  01:19 elapsed, about" in stream.getvalue()
+    limited = Part(n_parameters=300, time_limit=80.0)
+    # A second of compiling does not count.
+    assert watched(Terminal(), 40, seconds=2.0, run=limited).forecast.time_left() == 1.0
+
+
+def test_epochs_of_all_parts_are_counted(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    watched(stream, 40, run=Part(0.5, 0.25, n_parameters=300)).on_end(state(40, "plateau"))
+    assert "epoch 140/400 [########................]  35%" in stream.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_long_fit_is_said_in_a_line_that_stays(terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal() if terminal else io.StringIO()
+    progress = watched(stream, 2)
+    assert progress.on_long_fit(LongFit(7200.0, 0.25, 1000, 300.0))
+    progress.on_end(state(2, "plateau"))
+    lines = screen(stream.getvalue(), 1000)
+    note = next(line for line in lines if line.startswith("note: "))
+    assert "about 2 h 0 min, at 0.25 s per base model" in note
+    assert "With --max-samples 1000 it would take about 5 min 0 s" in note
+    assert "--time-limit" in note
+    assert any(line.startswith("epoch 2/100") for line in lines[lines.index(note) + 1 :])
 
 
 def test_elsewhere_there_is_a_line_now_and_then():
@@ -92,7 +130,7 @@ def test_elsewhere_there_is_a_line_now_and_then():
     watched(stream, 50).on_end(state(50, "interrupted"))
     lines = stream.getvalue().splitlines()
     assert lines[0] == "compiling, once on this machine"
-    assert [line.split()[1] for line in lines[1:]] == ["1/100", "21/100", "41/100", "50/100"]
+    assert [line.split()[1] for line in lines[1:]] == ["0/100", "20/100", "40/100", "50/100"]
     assert "\x1b" not in stream.getvalue()
 
 
@@ -105,7 +143,7 @@ def test_a_dumb_terminal_gets_lines(monkeypatch):
 
 def test_resumed_training_says_where_it_goes_on():
     stream = io.StringIO()
-    progress = TrainingProgress(stream)
+    progress = TrainingProgress(stream).for_run(Part())
     progress.on_start(SETTINGS, state(7))
     assert stream.getvalue() == "continuing after epoch 7 of 100\n"
 
@@ -113,44 +151,7 @@ def test_resumed_training_says_where_it_goes_on():
 def test_a_training_that_never_began_leaves_no_line(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    progress = TrainingProgress(stream, width=lambda: 80)
+    progress = TrainingProgress(stream, width=lambda: 80).for_run(Part())
     progress.on_prepare(SETTINGS)
     progress.on_end(state(0))
     assert screen(stream.getvalue(), 80) == [""]
-
-
-def test_time_left_follows_the_last_epochs():
-    now = [0.0]
-    progress = TrainingProgress(io.StringIO(), clock=lambda: now[0])
-    progress.on_start(SimpleNamespace(max_iter=800, n_masks=50), state(0))
-    assert progress.seconds_left() is None
-    for epoch in range(1, 701):
-        now[0] += 1.0 if epoch <= 200 else 3.0
-        progress.on_epoch_end(state(epoch))
-    assert progress.seconds_left() == pytest.approx(300.0)
-
-
-def test_the_first_epoch_which_compiles_does_not_count():
-    now = [0.0]
-    progress = TrainingProgress(io.StringIO(), clock=lambda: now[0])
-    progress.on_start(SETTINGS, state(0))
-    for epoch, seconds in enumerate((60.0, 1.0, 1.0), start=1):
-        now[0] += seconds
-        progress.on_epoch_end(state(epoch))
-        assert progress.seconds_left() == (None if epoch == 1 else pytest.approx(100.0 - epoch))
-
-
-def test_a_second_loop_starts_with_a_new_measure_of_time():
-    now = iter(range(100))
-    progress = TrainingProgress(io.StringIO(), clock=lambda: float(next(now)))
-    settings = SimpleNamespace(max_iter=10, n_masks=5)
-    record = EpochRecord(1.0, 1.0, 5.0, 2.0, False, False, 10)
-    state = SimpleNamespace(epoch=0, history=(), best_objective=1.0, stopped=None)
-    for _ in range(2):
-        progress.on_start(settings, state)
-        assert progress.seconds_left() is None
-        for epoch in (1, 2, 3):
-            progress.on_epoch_end(
-                SimpleNamespace(epoch=epoch, history=(record,), best_objective=1.0, stopped=None)
-            )
-        assert progress.seconds_left() > 0.0

@@ -7,7 +7,7 @@ from tqdm.auto import tqdm
 
 from randsub.optim import ProjectedAdam
 from randsub.solver import Callback, ProgressBar, Settings, TrainingState, solve, start, train
-from tiny_world import Recorder, assert_same, begin, make_problem, make_settings, noisy
+from tiny_world import Part, Recorder, assert_same, begin, make_problem, make_settings, noisy
 
 Event = tuple[str, str, int]
 
@@ -117,10 +117,14 @@ class Keeper(Callback):
         self.bars = list(tqdm._instances)
 
 
+def looking() -> ProgressBar:
+    return ProgressBar("Looking").for_run(Part())
+
+
 def test_the_bar_writes_to_stderr_and_closes(capsys) -> None:
     settings = make_settings(max_iter=4)
     keeper = Keeper()
-    state = train(world(), settings, begin(world(), settings), [ProgressBar("Looking"), keeper])
+    state = train(world(), settings, begin(world(), settings), [looking(), keeper])
     assert len(keeper.bars) == 1
     assert not tqdm._instances
     out, err = capsys.readouterr()
@@ -150,7 +154,7 @@ def test_the_bar_says_when_something_is_compiled(capsys) -> None:
         def on_start(self, settings: Settings, state: TrainingState) -> None:
             assert "Looking (compiling, once per machine):   0%" in capsys.readouterr().err
 
-    bar = ProgressBar("Looking")
+    bar = looking()
     settings = make_settings(max_iter=3)
     problem, rng = world(), np.random.default_rng(0)
     theta = np.full((1, problem.distribution.n_parameters), 0.5)
@@ -178,7 +182,7 @@ def test_the_bar_closes_when_the_first_rounds_fail(capsys) -> None:
             make_settings(),
             theta,
             np.random.default_rng(0),
-            [ProgressBar(), Broken()],
+            [ProgressBar().for_run(Part()), Broken()],
         )
     assert not tqdm._instances
 
@@ -186,7 +190,7 @@ def test_the_bar_closes_when_the_first_rounds_fail(capsys) -> None:
 def test_the_bar_goes_on_where_a_run_stopped(capsys) -> None:
     half = make_settings(max_iter=2)
     state = train(world(), half, begin(world(), half))
-    train(world(), make_settings(max_iter=4), state, [ProgressBar()])
+    train(world(), make_settings(max_iter=4), state, [ProgressBar().for_run(Part())])
     lines = capsys.readouterr().err.split("\r")
     assert "2/4" in "".join(lines[:2])
     assert "4/4" in lines[-1]
@@ -203,7 +207,12 @@ def test_the_bar_closes_when_something_breaks(capsys) -> None:
     for n_open, order in ((1, 1), (0, -1)):
         broken = Broken()
         with pytest.raises(RuntimeError):
-            train(world(), settings, begin(world(), settings), [ProgressBar(), broken][::order])
+            train(
+                world(),
+                settings,
+                begin(world(), settings),
+                [ProgressBar().for_run(Part()), broken][::order],
+            )
         assert len(broken.bars) == n_open
         assert not tqdm._instances
 
@@ -211,7 +220,7 @@ def test_the_bar_closes_when_something_breaks(capsys) -> None:
 def test_the_bar_is_silent_outside_a_run(capsys) -> None:
     settings = make_settings(max_iter=1)
     state = train(world(), settings, begin(world(), settings))
-    bar = ProgressBar()
+    bar = ProgressBar().for_run(Part())
     bar.on_epoch_end(state)
     bar.on_end(state)
     assert capsys.readouterr() == ("", "")

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from randsub._numbers import check_number
-from randsub.solver.callback import Callback
+from randsub.solver.callback import Callback, TimedCallback
 from randsub.solver.problem import Settings
 from randsub.solver.run import Run
 from randsub.solver.state import EpochRecord, TrainingState
@@ -97,14 +97,25 @@ class EarlyStopping(Callback):
 
 
 class TimeLimit(Callback):
-    """Stop training after a given time; the best alpha so far is kept.
+    """Stop training in time; the best alpha so far is kept.
 
     Parameters
     ----------
     seconds : float
-        Time for training. It is checked after each epoch, so at least one epoch is run; the time
-        to train the final ensemble is not included. If a fit has several parts, the time is divided
-        among them in proportion to their work.
+        Time for the fit, from the first models to the final ensemble. It is checked while base
+        models are trained, after each task of one slow model or several fast ones: a refresh that
+        would not end in time is dropped. Time for the final ensemble, and for the calibration of
+        probabilities, is set aside: it is estimated from the measured time of the models, which is
+        taken to grow with the square of their samples. Time to compile an engine, once per machine,
+        does not count. If a fit has several parts, the time is divided among them in proportion to
+        their work.
+
+    Raises
+    ------
+    UnfinishedFitError
+        By ``fit``, if the time is too short for the first base models, of which there are
+        ``n_estimators`` for each batch, and the final ensemble: as soon as a tenth of the time has
+        shown that they would take more than twice as long, or when it is over.
 
     Notes
     -----
@@ -124,16 +135,59 @@ class TimeLimit(Callback):
     def for_run(self, run: Run) -> "_Clock":
         """Start the clock."""
         check_number(self, "seconds", 0.0, open_low=True)
+        run.time_limit = min(self.seconds, run.time_limit or self.seconds)
         return _Clock(run, self.seconds)
 
 
-class _Clock(Callback):
+class _Clock(TimedCallback):
     def __init__(self, run: Run, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
-        self._run, self._seconds, self._now = run, seconds, now
-        self._begin = now()
+        super().__init__(run, now)
+        self._run, self._seconds = run, seconds
+        self._has_begun = False
+
+    def on_prepare(self, settings: Settings) -> None:
+        """Begin with the first models of a part."""
+        super().on_prepare(settings)
+        self._has_begun = False
+
+    def on_models_trained(self, n_done: int, n_all: int) -> str | None:
+        """Stop if the time is over, also for what comes after training."""
+        super().on_models_trained(n_done, n_all)
+        # Without its first models a part has no result, so they may use the time of later parts.
+        share = self._run.share if self._has_begun else 1.0
+        verdict = self._verdict(share)
+        if verdict is None and not self._has_begun and n_done < n_all:
+            return self._despair(n_done, n_all)
+        return verdict
+
+    def on_start(self, settings: Settings, state: TrainingState) -> None:
+        """The first models are there."""
+        super().on_start(settings, state)
+        self._has_begun = True
 
     def on_epoch_end(self, state: TrainingState) -> str | None:
         """Stop if the time is over."""
-        if self._now() - self._begin < self._seconds * self._run.share:
+        super().on_epoch_end(state)
+        return self._verdict(self._run.share)
+
+    def _verdict(self, share: float) -> str | None:
+        # The first few models may not be typical: they are judged after a tenth of the time.
+        is_early = not self._has_begun and self.forecast.elapsed < 0.1 * self._seconds
+        after = 0.0 if is_early else self.forecast.seconds_after()
+        if self.forecast.elapsed + after < self._seconds * share:
             return None
-        return f"TimeLimit: {self._seconds:g} seconds are over"
+        if self.forecast.elapsed >= self._seconds * share:
+            return f"TimeLimit: {self._seconds:g} seconds are over"
+        if not self._has_begun:
+            return f"TimeLimit: {self._seconds:g} seconds are too short"
+        return f"TimeLimit: of {self._seconds:g} seconds, the rest is for the final models"
+
+    def _despair(self, n_done: int, n_all: int) -> str | None:
+        """Whether the first models would take more than twice the time, after a tenth of it."""
+        each, elapsed = self.forecast.seconds_per_model(), self.forecast.elapsed
+        if each is None or elapsed < 0.1 * self._seconds:
+            return None
+        needed = elapsed + each * (n_all - n_done + self._run.models_after)
+        if needed <= 2.0 * self._seconds:
+            return None
+        return f"TimeLimit: {self._seconds:g} seconds are too short"

@@ -7,7 +7,7 @@ from randsub.solver import Solver, Window
 
 
 def set_parameters(model: Any, args: argparse.Namespace, default: Solver) -> Any:
-    """Set ``--solver``, ``--param`` and ``--epochs`` on a model.
+    """Set ``--solver``, ``--param``, ``--epochs`` and ``--max-samples`` on a model.
 
     Parameters
     ----------
@@ -45,4 +45,6 @@ def set_parameters(model: Any, args: argparse.Namespace, default: Solver) -> Any
     solver.set_params(**{name: value for name, value in params.items() if name not in of_model})
     if args.epochs is not None:
         model.set_params(max_iter=args.epochs)
+    if args.max_samples is not None:
+        model.set_params(max_samples=args.max_samples)
     return model.set_params(solver=solver)

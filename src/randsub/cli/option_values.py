@@ -46,6 +46,19 @@ def seconds(text: str) -> float:
     return value
 
 
+def sample_number(text: str) -> float:
+    """A number of samples, or a fraction of them."""
+    with suppress(ValueError):
+        value = float(text)
+        if value >= 2 and value.is_integer():
+            return int(value)
+        if 0.0 < value < 1.0:
+            return value
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is neither an integer of at least 2 nor a fraction between 0 and 1"
+    )
+
+
 def assignment(text: str) -> tuple[str, Any]:
     """NAME=VALUE, with a Python literal as the value (3, 0.5, None, [1, 2]) or else a string."""
     name, equals, value = text.partition("=")

@@ -20,6 +20,7 @@ from randsub.cli.option_values import (
     number_from,
     penalty,
     repeats,
+    sample_number,
     seconds,
 )
 from randsub.cli.options import Options
@@ -115,9 +116,6 @@ def fit(options: Options) -> None:
     )
     run = options.section("run")
     _add_run(run)
-    run.add(
-        "--time-limit TIME", "end training after 90s, 15m or 2h, and keep the best alpha", seconds
-    )
     run.add("--checkpoint FILE", "save the state of training to this file, for --resume", Path)
     run.add(
         "--checkpoint-every N",
@@ -398,6 +396,17 @@ def _add_run(options: Options) -> None:
     """How a model is trained."""
     _add_jobs(options)
     _add_seed(options)
+    options.add(
+        "--time-limit TIME",
+        "end after 90s, 15m or 2h, final models included, and keep the best alpha",
+        seconds,
+    )
+    options.add(
+        "--max-samples N",
+        "largest number of rows, or fraction such as 0.2, that a base model is trained on "
+        "(default: all)",
+        sample_number,
+    )
     options.add(
         "--solver {quick,paper}",
         "settings of the optimisation: quick for a first look (200 epochs), paper for those of the "

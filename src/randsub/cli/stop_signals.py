@@ -19,7 +19,7 @@ def interruptions_are_errors() -> Iterator[None]:
 
 
 class StopOnSignal(Callback):
-    """Raises again, at the end of an epoch, what a signal raised and a library swallowed.
+    """Raises again, after a task or an epoch, what a signal raised and a library swallowed.
 
     Exceptions are lost where they cannot be passed on: in numpy's look-up of attributes, callbacks
     of ctypes, finalizers, and garbage collection.
@@ -35,5 +35,12 @@ class StopOnSignal(Callback):
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Raise if a signal was received."""
+        self._raise()
+
+    def on_models_trained(self, n_done: int, n_all: int) -> None:
+        """Raise if a signal was received."""
+        self._raise()
+
+    def _raise(self) -> None:
         if self._args.stop_signal is not None:
             raise self._args.stop_signal

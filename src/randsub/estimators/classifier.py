@@ -249,6 +249,10 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         "calibrate": ["boolean"],
     }
 
+    def _n_calibrated(self, data: FitData) -> int:
+        is_split_off = len(data.splits[0].val_rows) and data.judges is data.samples
+        return self.n_estimators if self.calibrate and is_split_off else 0
+
     def _finish(self, data: FitData, result: Result) -> None:
         if not self.calibrate or not len(data.splits[0].val_rows):
             return

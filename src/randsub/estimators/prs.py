@@ -243,6 +243,10 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
     def _finish(self, data: FitData, result: Result) -> None:
         """What is left to do with a trained ensemble."""
 
+    def _n_calibrated(self, data: FitData) -> int:
+        """Number of models per repeat that :meth:`_finish` trains."""
+        return 0
+
     def _keep(self, members: Members) -> None:
         self.estimators_, self.estimators_features_ = list(members.models), list(members.columns)
         if self._mixes:

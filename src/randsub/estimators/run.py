@@ -34,6 +34,8 @@ from randsub.solver import (
     solve,
 )
 from randsub.solver.apart import solve_each
+from randsub.solver.forecast import worth
+from randsub.solver.long_fit import LongFitWatch
 from randsub.solver.rounds import thin
 from randsub.solver.shares import allotted
 
@@ -109,14 +111,33 @@ class EnsembleRun(Run):
         """Name of the model and, if there are several blocks, of the current repeats."""
         return f"{type(self.estimator).__name__}{self._part and ', '}{self._part}"
 
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        """Number of features, or of feature groups."""
+        return self.problem.distribution.n_parameters
+
+    @property
+    def models_after(self) -> float:  # type: ignore[override]
+        """Work for the final ensemble and its calibration, in models of a refresh."""
+        model, n_train = self.estimator, len(self.data.splits[0].train_rows)
+        of_refresh = round(n_train * (1.0 - 1.0 / self.settings.n_batches))
+        of_refresh = min(of_refresh, self.settings.max_samples or of_refresh)
+        rows = [model._most_rows(len(self.data.samples.rows))] * model.n_estimators
+        n_calibrated = model._n_calibrated(self.data) * len(self.problem.targets)
+        return worth([*rows, *[model._most_rows(n_train)] * n_calibrated], of_refresh)
+
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""
         # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
         is_bound = callbacks or self.logbook.progress is not None
-        if is_bound or len(self.problem.targets) == 1 or not self.problem.dispatcher.has_others():
-            self._train_together(theta, callbacks)
+        n_repeats, dispatcher = len(self.problem.targets), self.problem.dispatcher
+        watch = LongFitWatch(self, self.problem, theta, callbacks)
+        if is_bound or n_repeats == 1 or not dispatcher.has_others():
+            self._train_together(theta, [*callbacks, watch])
         else:
-            results = solve_each(self.problem, self.settings, theta, self.data.rngs)
+            # The first repeat is trained here, the others side by side.
+            self.share = 1.0 / (1.0 + (n_repeats - 1) / dispatcher.n_others())
+            results = solve_each(self.problem, self.settings, theta, self.data.rngs, [watch])
             # Means over repeats have the same bits as those of blocks in lockstep.
             blocks = [results[block] for block in self._blocks()]
             self._finished = [joined(block) for block in blocks if block]
@@ -161,7 +182,7 @@ class EnsembleRun(Run):
         n_repeats = len(self.problem.targets)
         if block != slice(0, n_repeats):
             self._part = f"repeats {block.start + 1} to {block.stop}"
-            self.share = block.stop / n_repeats
+            self.share_before, self.share = block.start / n_repeats, block.stop / n_repeats
         return None if self.logbook.progress is None else self._former(problem)
 
     def _recalled(self, problem: Problem) -> bool:

@@ -66,7 +66,6 @@ def assemble(
         theta=np.repeat(np.where(allowed[trained], level, 0.0), len(bases), axis=0),
         generators=lambda: [gene_generator(name, seed) for name in names],
         run=NetworkRun(model, logbook),
-        verbose=bool(model.verbose),
         base_names=[name for name in bases if name],
     )
     return case, trained

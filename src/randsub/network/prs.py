@@ -33,7 +33,8 @@ from randsub.network.solving import (
     solve_apart,
     solve_together,
 )
-from randsub.solver import Solver
+from randsub.solver import ProgressBar, Solver
+from randsub.solver.long_fit import LongFitWatch
 
 LAMS = (0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01)
 # Parameters of PRSRegressor that do not apply to a network, or have another meaning.
@@ -323,7 +324,11 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         )
         case, trained = assemble(self, bases, prepared, logbook, rng)
         with case.problem.dispatcher, self._watched(case.run, X=expression) as callbacks:
-            solutions = self._solutions(replace(case, callbacks=callbacks), lams)
+            if self.verbose:
+                callbacks.append(ProgressBar().for_run(case.run))
+            case.run.n_parameters = case.problem.distribution.n_parameters
+            watch = LongFitWatch(case.run, case.problem, case.theta, callbacks)
+            solutions = self._solutions(replace(case, callbacks=[*callbacks, watch]), lams)
             self.estimator_ = [*bases.items()] if is_mix(self.estimator) else bases[""]
             self.engine_ = engine_names(case.problem.dispatcher.engines, [*bases])
             self.solver_ = clone(self._solver())

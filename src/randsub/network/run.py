@@ -79,15 +79,28 @@ class NetworkRun(Run):
         self._logbook = logbook
         self._finished: list[Outcome] = []
         self._part = ""
+        self._share_done = 0.0
 
     @property
     def name(self) -> str:
         """Name of the model and of the current training run."""
         return f"{type(self.estimator).__name__}{self._part and ', '}{self._part}"
 
-    def begin(self, part: str, share: float) -> None:
-        """Begin a training run, after which this fraction of the whole work is done."""
-        self._part, self.share = part, share
+    def begin(self, part: str, share: float, models_after: float) -> None:
+        """Begin a training run.
+
+        Parameters
+        ----------
+        part : str
+            Its name.
+        share : float
+            Fraction of the whole work that is done after it.
+        models_after : float
+            Work for its errors, in models of a refresh.
+        """
+        self._part, self.models_after = part, models_after
+        self.share_before, self.share = self._share_done, share
+        self._share_done = share
         self._began = time.perf_counter()
         self.mean = Mean()
 

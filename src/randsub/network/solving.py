@@ -17,22 +17,21 @@ Targets may mix several base models. Theta then has a row per target and base mo
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from randsub._progress import Bar
 from randsub._typing import BoolArray, FloatArray
 from randsub.estimators.prs import history_frame
-from randsub.exceptions import NoFeatureLeftWarning
+from randsub.exceptions import NoFeatureLeftWarning, UnfinishedFitError
 from randsub.network.run import NetworkRun, Outcome, n_judged_rows
 from randsub.parallel import one_thread
 from randsub.penalties import RowGroups
-from randsub.solver import Problem, ProgressBar, Settings, TrainingState, solve
+from randsub.solver import Problem, Settings, TrainingState, solve
 from randsub.solver.callback import Callback
+from randsub.solver.forecast import worth
 from randsub.solver.refresh import fresh
 from randsub.solver.rounds import Batch, Plan, carry_out, deal_batches, thin
 from randsub.solver.shares import mean_by_share, trained_rows
@@ -55,7 +54,6 @@ class Case:
         The fit that this is part of.
     callbacks : sequence of Callback, default=()
         Callbacks of the training loop.
-    verbose : bool, default=False
     shares : ndarray of shape (P, B), default=None
         Shares of the base models for the previous penalty of a path; by default equal ones.
     base_names : sequence of str, default=()
@@ -68,7 +66,6 @@ class Case:
     generators: Callable[[], Sequence[np.random.Generator]]
     run: NetworkRun
     callbacks: Sequence[Callback] = ()
-    verbose: bool = False
     shares: FloatArray | None = None
     base_names: Sequence[str] = ()
 
@@ -124,38 +121,6 @@ class Solution:
         return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
-class _TargetBar(Callback):
-    """Progress bar over targets, which are trained in blocks."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-        self._moved = 0
-
-    def begin(self, n_targets: int) -> None:
-        """Begin a block of targets."""
-        self._n_targets, self._moved = n_targets, 0
-
-    def on_compile(self) -> None:
-        """Show that an engine is being compiled."""
-        self._bar.say_compiling()
-
-    def on_start(self, settings: Settings, state: TrainingState) -> None:
-        """Restore the description, and store the number of epochs."""
-        self._bar.say_name()
-        self._max_iter = settings.max_iter
-
-    def on_epoch_end(self, state: TrainingState) -> None:
-        """Advance the bar by the completed fraction of the epochs."""
-        done = self._n_targets * state.epoch // self._max_iter
-        self._bar.tell(validation=f"{state.best_objective:.4f}", models=str(state.n_models_trained))
-        self._bar.advance(done - self._moved)
-        self._moved = done
-
-    def finish(self) -> None:
-        """Complete the bar for this block."""
-        self._bar.advance(self._n_targets - self._moved)
-
-
 def ascending(lams: Any) -> list[float]:
     """The distinct coefficients in ascending order."""
     try:
@@ -173,36 +138,30 @@ def solve_apart(case: Case, block_size: int) -> Solution:
     """Train independent targets, in blocks."""
     n_targets, rngs = len(case.problem.targets), case.generators()
     outcomes: list[Outcome] = []
-    with closing(Bar("PRSNetwork", n_targets, "target", shown=case.verbose)) as bar:
-        watcher = _TargetBar(bar)
-        for begin in range(0, n_targets, block_size):
-            block = slice(begin, min(begin + block_size, n_targets))
-            watcher.begin(block.stop - begin)
-            case.run.begin(f"targets {begin + 1} to {block.stop}", block.stop / n_targets)
-            part = replace(
-                case,
-                problem=replace(case.problem, targets=case.problem.targets[block]),
-                theta=case.theta[case.problem.rows(np.arange(n_targets)[block])],
-                callbacks=[watcher, *case.callbacks],
-            )
-            # Targets that were not trained must not count as targets without regulators.
-            may_stop = block.stop == n_targets
-            outcomes.append(_solved(part, rngs[block], may_stop=may_stop))
-            watcher.finish()
+    for begin in range(0, n_targets, block_size):
+        block = slice(begin, min(begin + block_size, n_targets))
+        part = replace(
+            case,
+            problem=replace(case.problem, targets=case.problem.targets[block]),
+            theta=case.theta[case.problem.rows(np.arange(n_targets)[block])],
+        )
+        share = block.stop / n_targets
+        case.run.begin(f"targets {begin + 1} to {block.stop}", share, _models_after(part))
+        # Targets that were not trained must not count as targets without regulators.
+        may_stop = block.stop == n_targets
+        outcomes.append(_solved(part, rngs[block], may_stop=may_stop))
     return _joined(0.0, outcomes, case.base_names)
 
 
 def solve_together(case: Case, lam: float, share: float = 1.0) -> Solution:
     """Train all targets in one loop, with a joint penalty."""
-    case.run.begin(f"lam={lam:g}", share)
+    case.run.begin(f"lam={lam:g}", share, _models_after(case))
     case = replace(case, problem=replace(case.problem, penalty=RowGroups(lam), joint=True))
-    if case.verbose:
-        case = replace(case, callbacks=[*case.callbacks, ProgressBar().for_run(case.run)])
     return _joined(lam, [_solved(case, case.generators())], case.base_names)
 
 
 def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
-    """One solution per value, in ascending order; fewer after Ctrl-C.
+    """One solution per value, in ascending order; fewer after Ctrl-C, or if a callback stops.
 
     Targets are trained jointly also for the value 0: with a best epoch per target its error would
     be too optimistic compared with the others, which have one best epoch for all targets.
@@ -214,7 +173,12 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
     for lam, share in zip(sorted(lams), epochs / epochs[-1], strict=True):
         if solutions:
             case = _warm(case, solutions[-1], barred)
-        solutions.append(solve_together(case, lam, float(share)))
+        try:
+            solutions.append(solve_together(case, lam, float(share)))
+        except UnfinishedFitError:
+            if not solutions:
+                raise
+            break
         if solutions[-1].stop_reason == "interrupted":
             break
     return solutions
@@ -376,6 +340,16 @@ def _judged(
         for row, _ in trained_rows(task, state.best_shares[task])
         for plan in fresh(problem, settings, row, (), state.best_theta[row], rng, batches)
     ]
+
+
+def _models_after(case: Case) -> float:
+    """Work of :func:`_errors` at the most, in models of a refresh."""
+    problem, settings = case.problem, case.settings
+    target, n_batches = problem.targets[0], settings.n_batches
+    n_rounds = 1 if len(target.val_rows) else n_batches
+    n_models = len(problem.targets) * problem.n_bases * settings.n_masks * n_rounds
+    n_train = len(target.train_rows)
+    return n_models * worth([n_train], round(n_train * (1.0 - 1.0 / n_batches)))
 
 
 def _n_judged(problem: Problem, settings: Settings, state: TrainingState) -> int:

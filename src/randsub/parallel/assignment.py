@@ -116,12 +116,19 @@ class Assignment:
             self.y[self.train_rows], self.train_rows, self.query_rows, self.val_rows, self.base
         )
 
-    def pieces(self, number: int, size: int) -> Iterator["Piece"]:
-        """Pieces of at most ``size`` models; ``number`` is that of the assignment."""
+    def pieces(
+        self, number: int, size: int, begin: int = 0, end: int | None = None
+    ) -> Iterator["Piece"]:
+        """Pieces of at most ``size`` models; ``number`` is that of the assignment.
+
+        ``begin`` and ``end`` are those of a part of its models, by default all.
+        """
         masks, n_masks = as_sparse(self.masks), self.masks.shape[0]
-        for start in range(0, n_masks, size):
-            part = masks if size >= n_masks else masks[start : start + size]
-            yield Piece(number, *shown(part), self.seeds[start : start + size])
+        end = n_masks if end is None else min(end, n_masks)
+        for start in range(begin, end, size):
+            stop = min(start + size, end)
+            part = masks if stop - start == n_masks else masks[start:stop]
+            yield Piece(number, *shown(part), self.seeds[start:stop])
 
 
 class Piece(NamedTuple):

@@ -9,22 +9,21 @@ thread inside a task, wherever it runs: sums over several threads depend on thei
 import math
 import os
 import pickle
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from randsub._joblib import cloudpickle
-from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub._typing import FloatArray, IntArray
 from randsub.engines.base import Engine, short_name
 from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 from randsub.parallel.assignment import Assignment, Data, Piece, Rows
 from randsub.parallel.blas_threads import one_thread
 from randsub.parallel.cluster_transport import Cargo, bundled, deliver, split, unbundled
+from randsub.parallel.piece import Wanted, run_piece
 from randsub.parallel.threads import TaskOverdueError, on_threads
 from randsub.parallel.worker_pool import (
     MakeCall,
@@ -34,15 +33,23 @@ from randsub.parallel.worker_pool import (
     work_for,
 )
 
-# What becomes of the models of a task. Those that come from another machine are pickled there.
-Wanted: TypeAlias = Literal["predictions", "models", "pickled models"]
+# Called with the number of models that are trained so far, and of all; it may raise StopRequest.
+Watch: TypeAlias = Callable[[int, int], object]
 
 # A task should last long enough for the cost of sending it not to matter.
 SECONDS_PER_TASK = 0.05
 # Work that is done before another thread can start on it.
 SECONDS_WORTH_SHARING = 0.001
-# Largest number of tasks for a cluster, so that bytes and messages do not grow with the work.
+# The same where there is one worker and somebody watches, who is told after each task. Cutting
+# costs time: some engines sort the columns of a task before they train its models.
+SECONDS_PER_LOOK = 0.25
+# Largest task of the first dispatch that is watched: the first masks may be empty, and their models
+# much faster than others.
+MOST_UNTRIED = 5
+# Number of tasks for each worker of a cluster, so that bytes and messages do not grow with the
+# number of models; of slow models there may be more tasks, of about so many seconds.
 BUNDLES_PER_WORKER = 4
+SECONDS_PER_BUNDLE = 1.0
 
 
 class Dispatcher:
@@ -84,6 +91,7 @@ class Dispatcher:
         self._cargo: Cargo | None = None
         # By base model.
         self._seconds_per_model = [0.0] * len(self.engines)
+        self._is_known = [False] * len(self.engines)
 
     def __enter__(self) -> Self:
         for pool in filter(None, self._pools.values()):
@@ -94,14 +102,25 @@ class Dispatcher:
         for pool in filter(None, self._pools.values()):
             pool.__exit__(*details)
 
-    def predict(self, assignments: Sequence[Assignment]) -> list[FloatArray]:
-        """Predictions (T, n_query + n_val, C) of the models of each assignment."""
+    def predict(
+        self, assignments: Sequence[Assignment], watch: Watch | None = None
+    ) -> list[FloatArray]:
+        """Predictions (T, n_query + n_val, C) of the models of each assignment.
+
+        Parameters
+        ----------
+        assignments : sequence of Assignment
+        watch : callable, default=None
+            Called in this thread after each task, with the number of models that are trained and
+            the number of all. It may raise :class:`StopRequest`, which ends the work. With it,
+            tasks are short also where there is one worker. None of this changes the predictions.
+        """
         n_outputs = self.engines[0].learner.n_outputs
         return [
             # An assignment without masks has no pieces, but still a shape.
             np.concatenate([np.empty((0, whole.n_queries, n_outputs)), *pieces])
             for whole, pieces in zip(
-                assignments, self._run("predictions", assignments), strict=True
+                assignments, self._run("predictions", assignments, watch), strict=True
             )
         ]
 
@@ -116,40 +135,105 @@ class Dispatcher:
             for pieces in self._run("models", assignments)
         ]
 
-    def _run(self, wanted: Wanted, assignments: Sequence[Assignment]) -> list[list[Any]]:
+    def seconds_per_model(self) -> list[float]:
+        """Last time of a model of each base model, on one worker; 0 if unknown."""
+        return self._seconds_per_model
+
+    def trial(self, assignment: Assignment) -> float:
+        """Carry out an assignment here, and return the seconds per model."""
+        if self.origin is not None:
+            assignment = replace(assignment, masks=assignment.masks[:, self.origin])
+        rows, (piece, *_) = assignment.rows, assignment.pieces(0, assignment.masks.shape[0])
+        task = partial(run_piece, "predictions", self.engines, self.data, rows)
+        return task(*piece[1:])[1] / len(piece.masks)
+
+    def _run(
+        self, wanted: Wanted, assignments: Sequence[Assignment], watch: Watch | None = None
+    ) -> list[list[Any]]:
         """For each assignment the results of its pieces."""
         if self.origin is not None:
             assignments = [replace(one, masks=one.masks[:, self.origin]) for one in assignments]
         results: list[list[Any]] = [[] for _ in assignments]
         rows = [one.rows for one in assignments]
+        n_all, n_done = sum(one.masks.shape[0] for one in assignments), 0
+
+        def tell(n_models: int) -> None:
+            nonlocal n_done
+            n_done += n_models
+            if watch is not None:
+                watch(n_done, n_all)
+
         # Engines of one kind work side by side, one kind after the other.
         for prefers, pool in self._pools.items():
             workers = 1 if pool is None else pool.size()
-            pieces = [
-                piece
-                for base, engine in enumerate(self.engines)
-                if engine.prefers == prefers
-                for piece in self._pieces(base, assignments, pool, workers)
-            ]
-            try:
-                with one_thread():
-                    answers = self._answers(wanted, rows, pieces, pool, workers)
-            except BaseModelError as error:
-                if self.origin is None:
-                    raise
-                raise error.among(self.origin.tolist()).once() from error.__cause__
-            for piece, (result, _) in zip(pieces, answers, strict=True):
-                results[piece.number].append(result)
-            self._note_seconds(rows, pieces, answers)
+            for pieces in self._waves(prefers, assignments, pool, workers, watch is not None):
+                try:
+                    with one_thread():
+                        answers = self._answers(wanted, rows, pieces, pool, workers, tell)
+                except BaseModelError as error:
+                    if self.origin is None:
+                        raise
+                    raise error.among(self.origin.tolist()).once() from error.__cause__
+                for piece, (result, _) in zip(pieces, answers, strict=True):
+                    results[piece.number].append(result)
+                self._note_seconds(rows, pieces, answers)
         return results
 
+    def _waves(
+        self,
+        prefers: Preference,
+        assignments: Sequence[Assignment],
+        pool: WorkerPool | None,
+        workers: int,
+        is_watched: bool,
+    ) -> Iterator[list[Piece]]:
+        """The work of engines of one kind, cut for the workers.
+
+        If somebody watches, and nothing is known of a base model yet, a few models come first:
+        by their time the others are cut into tasks. The first model of a compiled engine shows how
+        long it takes to compile or to load it, the second one is measured.
+        """
+        begun = [0] * len(assignments)
+        most = None
+        bases = [base for base, engine in enumerate(self.engines) if engine.prefers == prefers]
+        for _ in range(2 if prefers == "threads" else 1):
+            wave: list[Piece] = []
+            for base in bases:
+                of_base = [n for n, whole in enumerate(assignments) if whole.base == base]
+                if is_watched and not self._is_known[base] and of_base:
+                    n, begin = of_base[0], begun[of_base[0]]
+                    begun[n] += 1 if prefers == "threads" else workers
+                    wave += assignments[n].pieces(n, 1, begin, begun[n])
+            if wave:
+                most = MOST_UNTRIED
+                yield wave
+        for base in bases:
+            self._is_known[base] = True
+        yield [
+            piece
+            for base in bases
+            for piece in self._pieces(base, assignments, begun, pool, workers, is_watched, most)
+        ]
+
     def _pieces(
-        self, base: int, assignments: Sequence[Assignment], pool: WorkerPool | None, workers: int
+        self,
+        base: int,
+        assignments: Sequence[Assignment],
+        begun: Sequence[int],
+        pool: WorkerPool | None,
+        workers: int,
+        is_watched: bool,
+        most: int | None,
     ) -> list[Piece]:
-        """What is to be done for one base model, cut for the workers."""
+        """What is left to be done for one base model, cut for the workers."""
         mine = {n: whole for n, whole in enumerate(assignments) if whole.base == base}
-        size = self._models_per_task(base, [*mine.values()], pool, workers)
-        return [piece for number, whole in mine.items() for piece in whole.pieces(number, size)]
+        size = self._models_per_task(base, [*mine.values()], pool, workers, is_watched)
+        size = min(size, most or size)
+        return [
+            piece
+            for number, whole in mine.items()
+            for piece in whole.pieces(number, size, begun[number])
+        ]
 
     def _note_seconds(
         self,
@@ -166,14 +250,20 @@ class Dispatcher:
             self._seconds_per_model[base] = spent / n_models
 
     def _models_per_task(
-        self, base: int, assignments: Sequence[Assignment], pool: WorkerPool | None, workers: int
+        self,
+        base: int,
+        assignments: Sequence[Assignment],
+        pool: WorkerPool | None,
+        workers: int,
+        is_watched: bool,
     ) -> int:
         largest = max((whole.masks.shape[0] for whole in assignments), default=1)
         prefers, seconds = self.engines[base].prefers, self._seconds_per_model[base]
         if self.time_limit is not None and prefers == "processes":
             return 1
         if workers == 1:
-            return max(largest, 1)
+            fitting = SECONDS_PER_LOOK / seconds if is_watched and seconds else largest
+            return int(np.clip(fitting, 1, max(largest, 1)))
         if seconds == 0.0:
             return max(largest // workers, 1)
         size = int(np.clip(SECONDS_PER_TASK / seconds, 1, max(largest, 1)))
@@ -198,8 +288,12 @@ class Dispatcher:
         pieces: Sequence[Piece],
         pool: WorkerPool | None,
         workers: int,
+        tell: Callable[[int], object],
     ) -> Sequence[tuple[Any, float]]:
-        """Result of each piece, and the seconds that it took; all go to the same pool."""
+        """Result of each piece, and the seconds that it took; all go to the same pool.
+
+        ``tell`` is called with the numbers of models of the pieces, as they are done.
+        """
         if not pieces:
             return []
         expected = sum(
@@ -213,16 +307,26 @@ class Dispatcher:
             for number, columns, masks, seeds in pieces
         ]
         prefers = self.engines[rows[pieces[0].number].base].prefers
+        sizes = [len(piece.masks) for piece in pieces]
         try:
             if alone and self.time_limit is None:
-                return [task() for task in tasks]
+                answers = []
+                for task, size in zip(tasks, sizes, strict=True):
+                    answers.append(task())
+                    tell(size)
+                return answers
             if alone or pool is None or self._takes_threads(prefers, pool):
-                return on_threads(tasks, n_useful, self.time_limit)
+                return on_threads(tasks, n_useful, self.time_limit, lambda n: tell(sizes[n]))
             if pool.is_remote():
-                return self._on_cluster(wanted, rows, pieces, pool, workers, n_bytes)
-            # joblib lets processes of this machine share large arrays.
+                n_tasks = max(workers * BUNDLES_PER_WORKER, int(expected / SECONDS_PER_BUNDLE))
+                return self._on_cluster(wanted, rows, pieces, pool, n_tasks, n_bytes, tell)
+            # joblib lets processes of this machine share large arrays. Answers come in order.
+            left = iter(sizes)
             return pool.run(
-                lambda n, again: delayed(work_for)(os.getpid(), tasks[n]), len(tasks), n_bytes
+                lambda n, again: delayed(work_for)(os.getpid(), tasks[n]),
+                len(tasks),
+                n_bytes,
+                lambda answer: tell(next(left)),
             )
         except TaskOverdueError as late:
             overdue = pieces[late.number : late.number + late.n_suspects]
@@ -234,17 +338,19 @@ class Dispatcher:
         rows: Sequence[Rows],
         pieces: Sequence[Piece],
         pool: WorkerPool,
-        workers: int,
+        n_tasks: int,
         n_bytes: int,
+        tell: Callable[[int], object],
     ) -> list[tuple[Any, float]]:
         """The same from workers of other machines."""
         # Under a time limit, what is overdue must be known.
         bundles: Sequence[Sequence[Piece]] = [[piece] for piece in pieces]
         if self.time_limit is None:
-            bundles = split(pieces, workers * BUNDLES_PER_WORKER)
+            bundles = split(pieces, n_tasks)
         task = partial(run_piece, "pickled models" if wanted == "models" else wanted)
         deliveries = self._deliveries(partial(unbundled, task), lambda n: bundled(rows, bundles[n]))
-        answers = pool.run(deliveries, len(bundles), n_bytes)
+        left = iter([sum(len(piece.masks) for piece in bundle) for bundle in bundles])
+        answers = pool.run(deliveries, len(bundles), n_bytes, lambda answer: tell(next(left)))
         return [answer for bundle in answers for answer in bundle]
 
     def _deliveries(
@@ -273,8 +379,11 @@ class Dispatcher:
         # What is overdue elsewhere could not be named here.
         if "processes" in self._pools or self.time_limit is not None or self.n_jobs == 1:
             return False
-        pool = WorkerPool(self.n_jobs, "processes")
-        return pool.size() > 1 and not pool.is_threads()
+        return self.n_others() > 1 and not WorkerPool(self.n_jobs, "processes").is_threads()
+
+    def n_others(self) -> int:
+        """Number of workers outside this process."""
+        return WorkerPool(self.n_jobs, "processes").size()
 
     def spread(
         self,
@@ -333,59 +442,3 @@ def _work_alone(
     data = replace(data, X=X, X_val=X if data.X_val is data.X else X_val)
     with on_one_worker():
         return work(Dispatcher(engines, data, n_jobs=1, origin=origin), argument)
-
-
-def run_piece(
-    wanted: Wanted,
-    engines: Sequence[Engine],
-    data: Data,
-    rows: Rows,
-    columns: IntArray,
-    masks: BoolArray,
-    seeds: IntArray,
-) -> tuple[Any, float]:
-    """Train the models of a piece, wherever that is; the result, and the seconds that it took."""
-    result: Any
-    engine = engines[rows.base]
-    with one_thread():
-        start = time.perf_counter()
-        X, weight, params = data.part(rows.train, columns, rows.base)
-        unit, y = engine.learner.unit, rows.targets
-        if unit is not None:
-            y = unit.of_targets(y)
-        try:
-            if wanted == "predictions":
-                X_query = data.query(rows.query, rows.val, columns)
-                result = engine.predict_many(X, y, masks, X_query, seeds, weight, params)
-                if unit is not None:
-                    result = unit.of_predictions(result)
-            else:
-                result = engine.fit_many(X, y, masks, seeds, weight, params)
-                if unit is not None:
-                    for model in result:
-                        unit.turn_back(model)
-        except BaseModelError as error:
-            raise error.among(columns.tolist()) from error.__cause__
-        seconds = time.perf_counter() - start
-    if wanted == "pickled models":
-        result = [
-            _pickled(engine, model, columns[mask])
-            for model, mask in zip(result, masks, strict=True)
-        ]
-    return result, seconds
-
-
-def _pickled(engine: Engine, model: Any, columns: IntArray) -> bytes:
-    """A fitted model, ready to be sent back.
-
-    Where that fails inside the task, it is an error like any other. A backend that pickles the
-    model might wait for ever for an answer that it has failed to send.
-    """
-    try:
-        return bytes(cloudpickle.dumps(model))
-    except Exception as failure:
-        reason = (
-            f"once fitted it cannot be sent back from its worker ({type(failure).__name__}: "
-            f"{failure}). n_jobs=1 fits it here"
-        )
-        raise BaseModelError(short_name(engine.learner), reason, columns.tolist()) from failure

@@ -31,7 +31,10 @@ class TaskOverdueError(Exception):
 
 
 def on_threads(
-    tasks: Sequence[Callable[[], Any]], workers: int, limit: float | None = None
+    tasks: Sequence[Callable[[], Any]],
+    workers: int,
+    limit: float | None = None,
+    on_answer: Callable[[int], object] | None = None,
 ) -> list[Any]:
     """What joblib's threads would do, without its look at the results every 10 milliseconds.
 
@@ -49,21 +52,24 @@ def on_threads(
         Number of threads that work, the calling one included.
     limit : float, default=None
         Seconds per task.
+    on_answer : callable, default=None
+        Called on the calling thread with the number of each task that has ended, soon after its
+        end. What it raises is the end of all work: tasks that have not begun are left out.
 
     Raises
     ------
     TaskOverdueError
         Where a task takes more than ``limit`` seconds.
     """
-    turns = _Turns(tasks)
+    turns = _Turns(tasks, on_answer)
     n_others = workers - 1 if limit is None else workers
     others = [threading.Thread(target=turns.take_quietly, daemon=True) for _ in range(n_others)]
     for other in others:
         other.start()
     try:
         if limit is None:
-            turns.take()
-        else:
+            turns.take(tells=True)
+        if limit is not None or on_answer is not None:
             turns.watch(others, limit)
     finally:
         # Where Ctrl-C has ended this thread's turn, the others' ends with the present task.
@@ -77,7 +83,11 @@ def on_threads(
 class _Turns:
     """Tasks that threads take one by one, in order, until none is left or one has failed."""
 
-    def __init__(self, tasks: Sequence[Callable[[], Any]]) -> None:
+    def __init__(
+        self, tasks: Sequence[Callable[[], Any]], on_answer: Callable[[int], object] | None
+    ) -> None:
+        self._on_answer = on_answer
+        self._n_told = 0
         self.waiting = deque(enumerate(tasks))
         self._n_tasks = len(tasks)
         # Settings of scikit-learn belong to a thread.
@@ -86,8 +96,8 @@ class _Turns:
         self._errors: dict[int, BaseException] = {}
         self._begun: dict[int, float] = {}
 
-    def take(self) -> None:
-        """Work until nothing is left."""
+    def take(self, *, tells: bool = False) -> None:
+        """Work until nothing is left; the calling thread tells what has ended meanwhile."""
         with config_context(**self._config):
             while True:
                 try:
@@ -105,21 +115,36 @@ class _Turns:
                         raise
                 finally:
                     del self._begun[n]
+                if tells:
+                    self._tell()
 
     def take_quietly(self) -> None:
         """Work until nothing is left; the calling thread raises what has gone wrong."""
         with suppress(BaseException):
             self.take()
 
-    def watch(self, others: Sequence[threading.Thread], limit: float) -> None:
+    def _tell(self) -> None:
+        """Tell of the answers since the last time; they are in the order in which they came."""
+        if self._on_answer is not None:
+            for n in [*self._answers][self._n_told :]:
+                self._n_told += 1
+                self._on_answer(n)
+
+    def watch(self, others: Sequence[threading.Thread], limit: float | None) -> None:
         """Wait for threads, unless one works on a task for more than ``limit`` seconds."""
         for other in others:
             while other.is_alive():
-                other.join(min(limit, SECONDS_BETWEEN_LOOKS))
+                other.join(
+                    SECONDS_BETWEEN_LOOKS if limit is None else min(limit, SECONDS_BETWEEN_LOOKS)
+                )
+                self._tell()
+                if limit is None:
+                    continue
                 now = time.monotonic()
                 late = [n for n, begun in self._begun.copy().items() if now - begun > limit]
                 if late:
                     raise TaskOverdueError(min(late))
+        self._tell()
 
     def in_order(self) -> list[Any]:
         """All answers, or the error of the first task that has failed."""

@@ -11,8 +11,8 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from multiprocessing import TimeoutError as PoolTimeoutError
 from typing import Any, Final, Literal, Self, TypeAlias
 
@@ -29,6 +29,7 @@ from randsub._joblib import (
 )
 from randsub.exceptions import WorkerLostError, WorkerLostWarning
 from randsub.parallel.stall_detector import StallDetector, dask_client
+from randsub.parallel.stop_request import StopRequest
 from randsub.parallel.threads import TaskOverdueError
 
 Preference: TypeAlias = Literal["threads", "processes"]
@@ -207,7 +208,8 @@ class WorkerPool:
         n_bytes : int, default=0
             Size of what the calls bring along.
         on_answer : callable, default=None
-            Called with each answer, in their order.
+            Called with each answer, in their order. What it raises is the end of all work: tasks
+            that have not begun are left out, and processes that are at work are ended.
 
         Raises
         ------
@@ -227,11 +229,16 @@ class WorkerPool:
                 try:
                     calls = (make_call(n, again) for n in left)
                     # One by one, so that what is there is kept when the next one never comes.
-                    for answer, n in self._answers(calls, left):
-                        if answer is not None:
-                            answers[n] = answer
-                            if on_answer is not None:
-                                on_answer(answer)
+                    with closing(self._answers(calls, left)) as arriving:
+                        for answer, n in arriving:
+                            if answer is not None:
+                                answers[n] = answer
+                                if on_answer is not None:
+                                    on_answer(answer)
+                except StopRequest:
+                    # joblib may have replaced the workers that it has ended by others.
+                    self.close()
+                    raise
                 except Exception as error:
                     if self.time_limit is not None and _is_time_limit(error):
                         late = [n for n in left if n not in answers]
@@ -242,13 +249,24 @@ class WorkerPool:
                 again = True
         return [answers[n] for n in range(n_calls)]
 
-    def _answers(self, calls: Iterable[Any], numbers: Iterable[int]) -> Iterator[tuple[Any, int]]:
+    def _answers(
+        self, calls: Iterable[Any], numbers: Iterable[int]
+    ) -> Generator[tuple[Any, int], None, None]:
         """What the calls return, in their order, each with its number."""
         if self._parallel is None:
             self._engage()
         with self._detector or nullcontext():
-            # Answers come first, so that they are taken to their end.
-            yield from zip(self._parallel(calls), numbers, strict=True)
+            answers = self._parallel(calls)
+            try:
+                # Answers come first, so that they are taken to their end.
+                yield from zip(answers, numbers, strict=True)
+            except GeneratorExit:
+                if isinstance(answers, Generator):
+                    with warnings.catch_warnings():
+                        # That work is dropped is what was asked for.
+                        warnings.simplefilter("ignore", UserWarning)
+                        answers.close()
+                raise
 
     def _engage(self) -> None:
         """Workers that give their results one by one, where the backend can do that."""

@@ -13,6 +13,8 @@ The modules:
 * :mod:`~randsub.solver.schedule`: revivals, and the end of training;
 * :mod:`~randsub.solver.interruption`: Ctrl-C;
 * :mod:`~randsub.solver.callback`: the callback protocol, and the progress bar;
+* :mod:`~randsub.solver.forecast`: how long a fit takes, from what was measured;
+* :mod:`~randsub.solver.long_fit`: says that a fit takes long, and what would be faster;
 * :mod:`~randsub.solver.run`: the fit that the loop belongs to, as callbacks see it.
 
 The loop only uses the protocols of its parts; :mod:`randsub.estimators` chooses the concrete ones.

@@ -21,6 +21,7 @@ from randsub._joblib import cloudpickle
 from randsub._typing import FloatArray
 from randsub.exceptions import InterruptedFitWarning
 from randsub.parallel import Dispatcher
+from randsub.solver.callback import Callback
 from randsub.solver.interruption import is_interruption
 from randsub.solver.loop import solve
 from randsub.solver.problem import Problem, Settings
@@ -40,7 +41,11 @@ class Part(NamedTuple):
 
 
 def solve_each(
-    problem: Problem, settings: Settings, theta: FloatArray, rngs: Sequence[np.random.Generator]
+    problem: Problem,
+    settings: Settings,
+    theta: FloatArray,
+    rngs: Sequence[np.random.Generator],
+    callbacks: Sequence[Callback] = (),
 ) -> list[Result]:
     """Train each task of a problem as if it were alone.
 
@@ -55,6 +60,8 @@ def solve_each(
     settings : Settings
     theta : ndarray of shape (R, M)
     rngs : sequence of P numpy.random.Generator
+    callbacks : sequence of Callback, default=()
+        Callbacks of the first task.
 
     Returns
     -------
@@ -67,7 +74,7 @@ def solve_each(
         for target, rows, rng in zip(problem.targets, np.split(theta, len(rngs)), rngs, strict=True)
     ]
     begin = time.perf_counter()
-    first = _solved(problem.dispatcher, parts[0], keeps_unfinished=True)
+    first = _solved(problem.dispatcher, parts[0], callbacks, keeps_unfinished=True)
     if first.stopped == "interrupted":
         return [first]
     seconds = (time.perf_counter() - begin) * (len(parts) - 1)
@@ -92,13 +99,20 @@ def solve_each(
     return [results[n] for n in sorted(results)]
 
 
-def _solved(dispatcher: Dispatcher, part: Part, *, keeps_unfinished: bool = False) -> Result:
+def _solved(
+    dispatcher: Dispatcher,
+    part: Part,
+    callbacks: Sequence[Callback] = (),
+    *,
+    keeps_unfinished: bool = False,
+) -> Result:
     """The result of a part, which is finished unless the first is all that there is."""
     return solve(
         Problem(dispatcher=dispatcher, **part.problem),
         part.settings,
         part.theta,
         [part.rng],
+        callbacks,
         keeps_unfinished=keeps_unfinished,
     ).result()
 

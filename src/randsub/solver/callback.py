@@ -1,8 +1,12 @@
 """Callbacks of the training loop: they observe it and may request a stop."""
 
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from randsub._progress import Bar
+from randsub.parallel import StopRequest, Watch
+from randsub.solver.forecast import Forecast, LongFit
 from randsub.solver.problem import Settings
 from randsub.solver.run import Run
 from randsub.solver.state import TrainingState
@@ -20,7 +24,10 @@ class Callback:
     2. :meth:`on_prepare`, before the first models are trained; not if a fit is resumed;
     3. :meth:`on_start`, before the first epoch, or the first one after a checkpoint;
     4. :meth:`on_epoch_begin` and :meth:`on_epoch_end`, once per epoch;
-    5. :meth:`on_end`, also after an error.
+    5. :meth:`on_end`, also after an error;
+
+    and :meth:`on_models_trained` again and again while base models are trained, between 2 and 3 and
+    in the epochs that retrain them.
 
     A network without a coupling penalty, or with a path of penalties, runs several loops one after
     the other and repeats steps 2 to 5; so does an ensemble whose repeats do not fit into memory at
@@ -74,6 +81,25 @@ class Callback:
     def on_compile(self) -> None:
         """Called when an engine is compiled, which takes seconds once per machine."""
 
+    def on_models_trained(self, n_done: int, n_all: int) -> bool | str | None:
+        """Called while base models are trained, after each task of one model or several.
+
+        Return True, or a text with the reason, to stop training. The models of this refresh are
+        then dropped, and the state after the last epoch is kept. Before the first epoch there is
+        none: ``fit`` raises :class:`randsub.exceptions.UnfinishedFitError`.
+
+        Parameters
+        ----------
+        n_done, n_all : int
+            Number of models that are trained, and of all models of this refresh.
+        """
+
+    def on_long_fit(self, advice: LongFit) -> bool | None:
+        """Called once, as soon as it is known that a fit takes long.
+
+        Return True if the user has been told, so that no warning is issued.
+        """
+
     def on_start(self, settings: Settings, state: TrainingState) -> bool | str | None:
         """Called before the first epoch; the first models are trained, or read from a checkpoint.
 
@@ -110,8 +136,82 @@ class Callback:
         """Do nothing; see :meth:`on_epoch_end`."""
 
 
-class ProgressBar(Callback):
+def tell_of_compiling(callbacks: Sequence[Callback]) -> None:
+    """Tell the callbacks that an engine is being compiled."""
+    for callback in callbacks:
+        callback.on_compile()
+
+
+def wish(answers: Sequence[bool | str | None]) -> str | None:
+    """Reason for which a callback requests to stop; None if there is none."""
+    first = next((answer for answer in answers if answer), None)
+    return first if first is None or isinstance(first, str) else "a callback asked to stop"
+
+
+def telling(callbacks: Sequence[Callback]) -> Watch:
+    """Tells the callbacks how many models are trained, and ends the dispatch if one requests it."""
+    begin = time.perf_counter()
+
+    def watch(n_done: int, n_all: int) -> None:
+        reason = wish([callback.on_models_trained(n_done, n_all) for callback in callbacks])
+        if reason is not None:
+            raise StopRequest(reason, n_done, n_all, time.perf_counter() - begin)
+
+    return watch
+
+
+class TimedCallback(Callback):
+    """Callback with a forecast of the time that the fit takes.
+
+    Parameters
+    ----------
+    run : Run or None, default=None
+        The fit; None if it is not known yet.
+    clock : callable, default=time.monotonic
+        Returns the time in seconds.
+    """
+
+    def __init__(self, run: Run | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._forecast = None if run is None else Forecast(run, clock)
+
+    @property
+    def forecast(self) -> Forecast:
+        """What is measured and expected, from :meth:`for_run` on."""
+        if self._forecast is None:
+            raise RuntimeError(f"for_run of this {type(self).__name__} was not called.")
+        return self._forecast
+
+    def on_prepare(self, settings: Settings) -> None:
+        """Measure the first models."""
+        self.forecast.prepare(settings)
+
+    def on_compile(self) -> None:
+        """Do not count the time."""
+        self.forecast.compile()
+
+    def on_models_trained(self, n_done: int, n_all: int) -> bool | str | None:
+        """Measure a task."""
+        self.forecast.models_trained(n_done, n_all)
+        return None
+
+    def on_start(self, settings: Settings, state: TrainingState) -> bool | str | None:
+        """Measure the epochs."""
+        self.forecast.start(settings, state)
+        return None
+
+    def on_epoch_end(self, state: TrainingState) -> bool | str | None:
+        """Measure an epoch."""
+        self.forecast.epoch_done(state)
+        return None
+
+
+class ProgressBar(TimedCallback):
     """Progress bar over epochs, with objective, expected size and number of models trained.
+
+    While base models are trained, it shows how many of them are done. The time left is estimated
+    from the measured times of models and epochs, for all parts of the fit; see
+    :mod:`randsub.solver.forecast`.
 
     Parameters
     ----------
@@ -126,38 +226,58 @@ class ProgressBar(Callback):
     """
 
     def __init__(self, description: str | None = None) -> None:
+        super().__init__()
         self.description = description
-        self._run: Run | None = None
         self._bar: Bar | None = None
 
     def for_run(self, run: Run) -> "ProgressBar":
         """Return a new bar for each fit."""
         bar = ProgressBar(self.description)
-        bar._run = run
+        bar._forecast = Forecast(run)
         return bar
 
     def on_prepare(self, settings: Settings) -> None:
         """Open the bar."""
+        super().on_prepare(settings)
         self._open(settings, 0)
 
     def on_compile(self) -> None:
         """Show that an engine is being compiled."""
+        super().on_compile()
         if self._bar is not None:
             self._bar.say_compiling()
 
+    def on_models_trained(self, n_done: int, n_all: int) -> None:
+        """Show how many models of a refresh are trained."""
+        super().on_models_trained(n_done, n_all)
+        if self._bar is not None:
+            self._bar.say(f"models {n_done}/{n_all}", self.forecast.time_left)
+
     def on_start(self, settings: Settings, state: TrainingState) -> None:
-        """Open the bar if a fit is resumed; otherwise restore its description."""
-        if self._bar is None:
-            self._open(settings, state.epoch)
-        else:
-            self._bar.say_name()
+        """Open the bar, if a fit is resumed, and move it to the first epoch."""
+        super().on_start(settings, state)
+        self._open(settings, state.epoch)
+        self._move(state)
 
     def _open(self, settings: Settings, epoch: int) -> None:
-        name = "PRS" if self._run is None else self._run.name
-        self._bar = Bar(self.description or name, settings.max_iter, "epoch", epoch)
+        """Open a bar over the epochs of all parts of the fit, with the name of this part."""
+        run = self.forecast.run
+        self._n_epochs = settings.max_iter / (run.share - run.share_before)
+        name = self.description or run.name
+        if self._bar is None:
+            begin = round(run.share_before * self._n_epochs + epoch)
+            self._bar = Bar(name, round(self._n_epochs), "epoch", begin)
+        self._bar.description = name
+        self._bar.say("")
+
+    def _move(self, state: TrainingState) -> None:
+        if self._bar is not None:
+            begin = self.forecast.run.share_before * self._n_epochs
+            self._bar.move(round(begin + state.epoch), self.forecast.time_left)
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Move the bar."""
+        super().on_epoch_end(state)
         if self._bar is None:
             return
         last = state.history[-1]
@@ -168,10 +288,11 @@ class ProgressBar(Callback):
             # As text: tqdm would round a number of this size to "3e+4".
             models=str(last.n_models_trained),
         )
-        self._bar.advance()
+        self._move(state)
 
     def on_end(self, state: TrainingState) -> None:
-        """Close the bar."""
-        if self._bar is not None:
+        """Close the bar, unless there are further parts."""
+        is_over = state.stopped in (None, "interrupted") or self.forecast.run.share >= 1.0
+        if self._bar is not None and is_over:
             self._bar.close()
             self._bar = None

@@ -21,11 +21,11 @@ import numpy as np
 
 from randsub._compile import when_compiling
 from randsub._typing import BoolArray, FloatArray, IntArray
-from randsub.exceptions import BaseModelError, InterruptedFitWarning
+from randsub.exceptions import BaseModelError, InterruptedFitWarning, UnfinishedFitError
 from randsub.gradients import OBJECTIVES, Votes, importance_weights, score_gradient
 from randsub.optim.base import OptimizerState
-from randsub.parallel.blas_threads import one_thread
-from randsub.solver.callback import Callback
+from randsub.parallel import StopRequest, one_thread
+from randsub.solver.callback import Callback, tell_of_compiling, telling, wish
 from randsub.solver.interruption import is_interruption
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.refresh import WAYS, fresh, is_worn, kept_batches
@@ -72,13 +72,9 @@ def solve(
     state : TrainingState
         State after the last complete epoch.
     """
-
-    def tell_of_compiling() -> None:
-        for callback in callbacks:
-            callback.on_compile()
-
+    tell = partial(tell_of_compiling, callbacks)
     # Sums in the loop must not depend on the number of threads either.
-    with one_thread(), when_compiling(tell_of_compiling) if callbacks else nullcontext():
+    with one_thread(), when_compiling(tell) if callbacks else nullcontext():
         state = former or start(problem, settings, theta, rng, callbacks, shares)
         state = train(problem, settings, state, callbacks, keeps_unfinished=keeps_unfinished)
         return state.scored(problem)
@@ -144,10 +140,13 @@ def start(
     try:
         for callback in callbacks:
             callback.on_prepare(settings)
-        return _renewed(problem, settings, state, np.full(n_tasks, True), epoch=0)
-    except BaseException:
+        return _renewed(problem, settings, state, np.full(n_tasks, True), 0, callbacks)
+    except BaseException as error:
         for callback in callbacks:
             callback.on_end(state)
+        if isinstance(error, StopRequest):
+            # Without the first models there is nothing to keep.
+            raise UnfinishedFitError(*error.args) from None
         raise
 
 
@@ -167,13 +166,16 @@ def train(
     state = replace(state, stopped=None)
     try:
         # All callbacks are called before one of them may stop the loop.
-        reason = _wish([callback.on_start(settings, state) for callback in callbacks])
+        reason = wish([callback.on_start(settings, state) for callback in callbacks])
         while reason is None and (reason := reason_to_stop(problem, settings, state)) is None:
             for callback in callbacks:
                 callback.on_epoch_begin(state)
-            state = _epoch(problem, settings, state)
-            reason = _wish([callback.on_epoch_end(state) for callback in callbacks])
+            state = _epoch(problem, settings, state, callbacks)
+            reason = wish([callback.on_epoch_end(state) for callback in callbacks])
         state = replace(state, stopped=reason)
+    except StopRequest as request:
+        # The state is that after the last epoch: the unfinished refresh is dropped.
+        state = replace(state, stopped=request.reason)
     except (KeyboardInterrupt, SystemError) as error:
         if state.epoch == 0 or not keeps_unfinished or not is_interruption(error):
             raise
@@ -190,17 +192,13 @@ def train(
     return state
 
 
-def _wish(answers: Sequence[bool | str | None]) -> str | None:
-    """Reason for which a callback requests to stop; None if there is none."""
-    wish = next((answer for answer in answers if answer), None)
-    return wish if wish is None or isinstance(wish, str) else "a callback asked to stop"
-
-
-def _epoch(problem: Problem, settings: Settings, state: TrainingState) -> TrainingState:
+def _epoch(
+    problem: Problem, settings: Settings, state: TrainingState, callbacks: Sequence[Callback]
+) -> TrainingState:
     former, epoch = state, state.epoch + 1
     running = state.of_tasks(~is_finished(problem, settings, state))
     state = revived(problem, settings, state)
-    state = _renewed(problem, settings, state, running, epoch)
+    state = _renewed(problem, settings, state, running, epoch, callbacks)
     state = _advanced(problem, settings, state, running)
     record = EpochRecord(
         objective=float(state.objectives.mean()),
@@ -236,7 +234,12 @@ def _expected_size(problem: Problem, state: TrainingState) -> float:
 
 
 def _renewed(
-    problem: Problem, settings: Settings, state: TrainingState, running: BoolArray, epoch: int
+    problem: Problem,
+    settings: Settings,
+    state: TrainingState,
+    running: BoolArray,
+    epoch: int,
+    callbacks: Sequence[Callback],
 ) -> TrainingState:
     """Train the rounds of running tasks that are due."""
     is_due = state.of_rows(running) & state.is_trained() & (state.due != Due.NOTHING)
@@ -259,7 +262,7 @@ def _renewed(
                     batches = [plan.batch for plan in of_row]
                 plans += of_row
     try:
-        new = carry_out(problem, plans, rngs)
+        new = carry_out(problem, plans, rngs, telling(callbacks) if callbacks else None)
     except BaseModelError as error:
         raise error.located(problem.feature_names, epoch) from error.__cause__
     # Those of base models that have lost their share are not needed any more.

@@ -23,7 +23,7 @@ from randsub.gradients import (
     mixed_output,
     size_of_weights,
 )
-from randsub.parallel import Assignment
+from randsub.parallel import Assignment, Watch
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.shares import mixed_penalty, trained_rows
 
@@ -180,7 +180,10 @@ class Plan:
 
 
 def carry_out(
-    problem: Problem, plans: Sequence[Plan], rngs: Mapping[int, np.random.Generator]
+    problem: Problem,
+    plans: Sequence[Plan],
+    rngs: Mapping[int, np.random.Generator],
+    watch: Watch | None = None,
 ) -> list[Round]:
     """Train the models of all plans in one dispatch, and return the rounds.
 
@@ -190,6 +193,8 @@ def carry_out(
     plans : sequence of Plan
     rngs : mapping of int to numpy.random.Generator
         Generators of the models' seeds, by task.
+    watch : callable, default=None
+        See :meth:`randsub.parallel.Dispatcher.predict`.
     """
     # Not kept in a variable: what is assigned would take memory until the rounds are there.
     answers = problem.dispatcher.predict(
@@ -206,7 +211,8 @@ def carry_out(
                 base=plan.row % problem.n_bases,
             )
             for plan in plans
-        ]
+        ],
+        watch,
     )
     return [_round(problem, plan, answer) for plan, answer in zip(plans, answers, strict=True)]
 

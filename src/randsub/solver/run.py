@@ -18,14 +18,25 @@ class Run(ABC):
         Name of the model, and of the part that is being trained if there are several.
     has_parts : bool
         Whether a fit may run the loop several times.
-    share : float
-        Fraction of the whole work that is done after all epochs of the current loop: 1 unless a
-        fit has several parts.
+    share_before, share : float
+        Fractions of the whole work that are done before the current loop and after all of its
+        epochs: 0 and 1 unless a fit has several parts.
+    n_parameters : int
+        Number of features, or of feature groups.
+    models_after : float
+        Work after the last epoch of the current loop, for the models of the final ensemble among
+        others, in models of a refresh.
+    time_limit : float or None
+        Seconds that the fit may take.
     """
 
     estimator: Any
     has_parts: bool = False
+    share_before: float = 0.0
     share: float = 1.0
+    n_parameters: int = 1
+    models_after: float = 0.0
+    time_limit: float | None = None
 
     @property
     def name(self) -> str:

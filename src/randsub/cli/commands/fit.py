@@ -194,7 +194,7 @@ def _set_groups_and_penalty(args: argparse.Namespace, model: Any, samples: Train
 def _train(args: argparse.Namespace, job: Job, console: Console) -> None:
     callbacks: list[Any] = [StopOnSignal(args)]
     if not console.quiet:
-        callbacks.append(TrainingProgress(time_limit=args.time_limit))
+        callbacks.append(TrainingProgress())
     if args.time_limit is not None:
         callbacks.append(TimeLimit(args.time_limit))
     checkpoint = args.checkpoint or args.resume

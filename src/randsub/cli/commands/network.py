@@ -1,21 +1,21 @@
 """``randsub network``: which genes regulate which others."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from randsub.callbacks import Callback, TimeLimit
 from randsub.cli.base_models import make_base_models
 from randsub.cli.console import Console
 from randsub.cli.model_parameters import set_parameters
 from randsub.cli.output_files import check_file, whole_file
-from randsub.cli.stop_signals import interruptions_are_errors
+from randsub.cli.stop_signals import StopOnSignal, interruptions_are_errors
 from randsub.cli.tables import Layout, read_table
 from randsub.cli.tables.column_checks import as_numbers, find_column
 from randsub.cli.tables.identifiers import find_row_labels, rows_look_like_features
-from randsub.cli.training_progress import TrainingProgress, is_terminal
+from randsub.cli.training_progress import TrainingProgress
 from randsub.network import PRSNetwork
 from randsub.solver import Solver
 
@@ -40,11 +40,12 @@ def run(args: argparse.Namespace) -> None:
         f"{args.data}: {n_samples} samples of {n_genes} genes, "
         f"{n_genes if regulators is None else len(regulators)} candidate regulators."
     )
-    if not console.quiet and is_terminal(sys.stderr):
-        # The model's own progress bar covers all of its parts.
-        model.set_params(verbose=1)
-    elif not console.quiet:
-        model.set_callbacks(TrainingProgress())
+    callbacks: list[Callback] = [StopOnSignal(args)]
+    if not console.quiet:
+        callbacks.append(TrainingProgress())
+    if args.time_limit is not None:
+        callbacks.append(TimeLimit(args.time_limit))
+    model.set_callbacks(*callbacks)
     with interruptions_are_errors():
         model.fit(expression, regulators, validation, targets=targets)
     with whole_file(args.output) as draft:
