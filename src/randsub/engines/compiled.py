@@ -37,7 +37,7 @@ class MaskBatch:
     columns : float64 ndarray of shape (M, n_train)
         The training rows, one contiguous line per column; columns that no mask holds are left out,
         here and in the masks. A copy that may be written to, like the query rows.
-    targets : ndarray of shape (n_train,)
+    targets : ndarray of shape (n_train,), or (n_train, K) if there are several outputs
         Numbers in regression, class numbers in classification.
     masks : bool ndarray of shape (T, M)
         None of them is empty.
@@ -107,6 +107,8 @@ class CompiledEngine(Engine):
     reproduced: ClassVar[Mapping[type, Parameters]]
 
     prefers: ClassVar[Literal["threads", "processes"]] = "threads"
+    # Whether several outputs, y of shape (n, K), are reproduced.
+    takes_outputs: ClassVar[bool] = False
     # Whether equal masks give equal models, whatever their seeds.
     deterministic: ClassVar[bool] = True
 
@@ -125,6 +127,7 @@ class CompiledEngine(Engine):
             and has_valid_params(estimator)
             and parameters.cover(estimator)
             and is_dense_numeric(X)
+            and (cls.takes_outputs or np.ndim(y) == 1)
             and cls._takes(estimator, X, sample_weight)
         )
 

@@ -1,5 +1,6 @@
 """From what a user writes to a problem to solve: loss, penalty, optimiser, targets, start."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from randsub._typing import FloatArray
 from randsub.distributions import SubsetDistribution
 from randsub.estimators.fit_data import FitData, Split
 from randsub.estimators.groups import choose_distribution
-from randsub.losses import LOSSES, Loss, Reference
+from randsub.losses import LOSSES, Loss, MeanOverOutputs, Reference
 from randsub.optim import OPTIMIZERS, FisherAdam, Optimizer
 from randsub.penalties import Penalty
 from randsub.solver import Problem, Settings, Solver, Target
@@ -28,7 +29,13 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
     )
     n_parameters = distribution.n_parameters
     theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
-    loss = choose_loss(model.loss, model._task, model.n_estimators, data.encoded[data.samples.rows])
+    loss = choose_loss(
+        model.loss,
+        model._task,
+        model.n_estimators,
+        data.encoded[data.samples.rows],
+        data.dispatcher.engines[0].learner.n_targets,
+    )
     limit = model._search_rows(n_train)
     problem = Problem(
         distribution=distribution,
@@ -75,7 +82,8 @@ def _target(
     reference = Reference()
     if task == "regression":
         train = split.train_rows
-        reference = loss.reference(data.encoded[train, 0], data.loss_weight[train])
+        weight = data.loss_weight[train]
+        reference = joint_reference([loss.reference(y, weight) for y in data.encoded[train].T])
     return Target(
         y=data.samples.y,
         encoded=reference.apply(data.encoded),
@@ -88,13 +96,24 @@ def _target(
     )
 
 
+def joint_reference(references: Sequence[Reference]) -> Reference:
+    """The reference of several outputs, each with its own center and scale."""
+    if len(references) == 1:
+        return references[0]
+    return Reference(
+        np.array([one.center for one in references]), np.array([one.scale for one in references])
+    )
+
+
 def has_repeats(model: Any) -> bool:
     """Whether a fitted model of any kind knows several alphas, and so their spread."""
     return getattr(model, "n_repeats_", 1) > 1
 
 
-def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:
-    """The loss, checked against the task and the targets (n, C)."""
+def choose_loss(
+    loss: str | Loss, task: str, n_masks: int, y: FloatArray, n_targets: int | None = None
+) -> Loss:
+    """The loss, checked against the task and the targets (n, C); its mean over several outputs."""
     if isinstance(loss, str):
         chosen = LOSSES[{"regression": "squared_error", "classification": "cross_entropy"}[task]]()
         if loss != "auto":
@@ -105,6 +124,8 @@ def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Los
         usable = [name for name, make in LOSSES.items() if task in make().tasks]
         raise ValueError(f"loss={loss!r} is not for {task}; use one of {usable}.")
     chosen.check(y)
+    if n_targets is not None:
+        chosen = MeanOverOutputs(chosen, n_targets)
     return chosen.for_ensemble(n_masks)
 
 

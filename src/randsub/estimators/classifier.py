@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from randsub._sklearn import StrOptions
-from randsub._typing import FloatArray, Table
-from randsub.estimators.base import ClassificationEnsemble
+from randsub._typing import Table
 from randsub.estimators.calibration import fitted_temperature, smallest_share, tempered
 from randsub.estimators.constraints import VOTING
 from randsub.estimators.fit_data import FitData
 from randsub.estimators.prs import BasePRS
+from randsub.estimators.tasks import ClassificationEnsemble
 from randsub.exceptions import InterruptedFitWarning
 from randsub.solver import Result
 from randsub.solver.interruption import is_interruption
@@ -249,7 +249,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         else:
             self.n_models_trained_ += n_models
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Table) -> Any:
         """Class probabilities: the average over the members, calibrated.
 
         Parameters
@@ -258,11 +258,12 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
 
         Returns
         -------
-        p : ndarray of shape (n_samples, n_classes)
+        p : ndarray of shape (n_samples, n_classes), or list of such arrays
             Columns in the order of ``classes_``. With ``calibrate=False``, average probabilities of
-            the members, or fractions of votes.
+            the members, or fractions of votes. If y has several labels, one array per label, of
+            shape (n_samples, 2): the probability that a sample does not have it, and that it has.
         """
-        output = self._average(X)
-        if not hasattr(self, "temperature_"):
-            return output
-        return tempered(output, self.temperature_, smallest_share(self))
+        output = self._apart(self._average(X))
+        if hasattr(self, "temperature_"):
+            output = tempered(output, self.temperature_, smallest_share(self))
+        return self._by_label(output)

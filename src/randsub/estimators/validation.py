@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from randsub._sklearn import check_sample_weight, check_y, raise_for_params, routing_enabled
+from randsub._sklearn import check_sample_weight, raise_for_params, routing_enabled
 from randsub._tables import (
     frame_kind,
     is_column_file,
@@ -27,6 +27,12 @@ from randsub._tables import (
 from randsub._typing import IntArray, Table
 from randsub.estimators.categories import CategoryEncoder, choose_categorical
 from randsub.estimators.fit_data import Given, Layout, Samples
+from randsub.estimators.targets import (
+    check_alike,
+    check_takes_outputs,
+    checked_targets,
+    count_outputs,
+)
 
 # Its square leaves room for products with other numbers of this size, and for long sums.
 LARGEST = 1e100
@@ -59,13 +65,17 @@ def check_input(
         )
     model._check_targets(samples.y, samples.rows)
     bases = model._suited(bases, samples)
+    check_takes_outputs(bases, samples.y, classifies=model._task == "classification")
     routed = _routed(model, bases, sample_weight, fit_params)
     encoder = _encoder(model, samples, [*bases.values()])
     _check_missing(model, X, encoder, tags)
     kind = frame_kind(X)
     layout = (kind, list(X.columns)) if kind else ("sparse" if issparse(X) else None, [])
     learners = [
-        model._learner(base, passes_weight, len(samples.rows), len(bases))
+        replace(
+            model._learner(base, passes_weight, len(samples.rows), len(bases)),
+            n_targets=count_outputs(samples.y),
+        )
         for base, (passes_weight, _) in zip(bases.values(), routed, strict=True)
     ]
     metadata = [params for _, params in routed]
@@ -171,7 +181,11 @@ def _validation(
     if given.encoder is None:
         X_val = match_frame(X_val, given.samples.X)
     numeric = model._task == "regression"
-    return check_samples(model, X_val, y_val, sample_weight_val, y_numeric=numeric, suffix="_val")
+    samples = check_samples(
+        model, X_val, y_val, sample_weight_val, y_numeric=numeric, suffix="_val"
+    )
+    check_alike(samples.y, given.samples.y, classifies=not numeric)
+    return samples
 
 
 def _check_width(model: Any, X: Table, tags: Any, *, reset: bool, **options: Any) -> Table:
@@ -267,15 +281,8 @@ def check_samples(
     model: Any, X: Table, y: Any, sample_weight: Any, *, y_numeric: bool, suffix: str = ""
 ) -> Samples:
     """Check targets and weights against a checked X."""
-    if y is None:
-        raise ValueError(
-            f"This {type(model).__name__} estimator requires y{suffix} to be passed, but the "
-            "target y is None."
-        )
-    with np.errstate(invalid="ignore"):
-        y = check_y(y, multi_output=False, y_numeric=y_numeric, estimator=model)
+    y = checked_targets(model, y, numeric=y_numeric, suffix=suffix)
     if y_numeric:
-        y = _as_numbers(y, f"y{suffix}")
         check_magnitude(y, f"y{suffix}")
     check_consistent_length(X, y)
     if sample_weight is None:
@@ -288,21 +295,6 @@ def check_samples(
             f"sample_weight{suffix} is 0 for every sample: at least one must be positive."
         )
     return Samples(X, y, weight, rows)
-
-
-def _as_numbers(y: Any, name: str) -> Any:
-    """Targets of a regression; text is converted to numbers if possible."""
-    if y.dtype.kind in "biuf":
-        return y
-    if y.dtype.kind in "US":
-        with suppress(ValueError):
-            numbers = y.astype(np.float64)
-            if np.isfinite(numbers).all():
-                return numbers
-    raise ValueError(
-        f"{name} must hold finite numbers in regression, got values of type {y.dtype} such as "
-        f"{y[0].item()!r}. For classes use a classifier."
-    )
 
 
 def as_fitted(X: Table, layout: Layout) -> Table:
