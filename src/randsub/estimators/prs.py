@@ -39,6 +39,7 @@ from randsub.estimators.groups import choose_distribution
 from randsub.estimators.named_bases import AUTO, NamedBases, bases_of, is_mix
 from randsub.estimators.portfolio import AUTO_ROWS, Facts, everything, portfolio
 from randsub.estimators.run import EnsembleRun, Members
+from randsub.estimators.targets import count_outputs
 from randsub.losses import (
     Loss,
 )
@@ -241,6 +242,7 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         )
 
     def _learn(self, data: FitData, logbook: Logbook) -> None:
+        self.n_outputs_ = count_outputs(data.samples.y) or 1
         problem, settings, theta = assemble(self, data)
         self._distribution, self.solver_ = problem.distribution, clone(self._solver())
         run = EnsembleRun(self, data, problem, settings, logbook)
