@@ -29,9 +29,12 @@ from sklearn.utils.discovery import all_estimators
 from flat_parameters import flat
 from randsub import PRSRegressor, RandomSubspaceRegressor, RaSERegressor
 from randsub.callbacks import Checkpoint
+from randsub.cli import main
+from randsub.cli.main import Exit
 from randsub.engines import GenericEngine, KNNEngine
 from randsub.engines.several_outputs import takes_outputs
 from randsub.exceptions import BaseModelError
+from randsub.inspection import ConvergenceDisplay, ImportanceDisplay, SubspaceDisplay
 from randsub.io import DataFacts, ModelFolder, load, save
 from randsub.losses import Huber, Loss
 from randsub.penalties import ExpectedSize
@@ -243,6 +246,31 @@ def test_scikit_learns_tools():
     assert found.importances_mean.shape == (M,)
     search = GridSearchCV(prs(), {"estimator__n_neighbors": [3, 6]}, cv=2).fit(X, Y)
     assert search.best_estimator_.predict(X).shape == Y.shape
+
+
+@pytest.mark.parametrize("display", [ImportanceDisplay, ConvergenceDisplay, SubspaceDisplay])
+def test_displays(display):
+    pytest.importorskip("matplotlib").use("Agg")
+    assert display.from_estimator(prs().fit(X, Y)).figure_ is not None
+
+
+def test_a_report_has_no_scores(tmp_path):
+    model = prs().fit(X, Y)
+    page = model.to_report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Which features matter" in page
+    for rows in ({"X": X, "y": Y}, {"X_test": X, "y_test": Y}):
+        with pytest.raises(ValueError, match=r"has 3\. Leave out X.* and y"):
+            model.to_report(tmp_path / "other.html", **rows)
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_the_command_line_does_not_predict_several_columns(tmp_path, capsys):
+    names = [f"x{j}" for j in range(M)]
+    frame = pd.DataFrame(X, columns=names)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    ModelFolder.write(tmp_path / "folder", prs().fit(frame, Y))
+    assert main(["predict", str(tmp_path / "folder"), str(tmp_path / "new.csv")]) == Exit.ERROR
+    assert "The model predicts 3 columns" in capsys.readouterr().err
 
 
 def test_stability_of_the_ranking():

@@ -49,7 +49,8 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         level at which a model sees about 30 of them. Features at 0 are left out for good.
     loss : {"auto", "cross_entropy", "squared_error"} or Loss, default="auto"
         The loss; "auto" is the cross-entropy. The squared error of the shares of votes, or of the
-        probabilities, is the Brier score.
+        probabilities, is the Brier score. Of several labels, the loss is the mean over them, each
+        of two classes.
     objective : {"ensemble", "members"}, default="ensemble"
         Whether the loss is that of the averaged prediction or the average of the members' losses.
     penalty : Penalty, default=None
@@ -194,8 +195,10 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Why training ended.
     n_models_trained_ : int
         Number of base models trained, the final ensemble included.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
+    classes_ : ndarray of shape (n_classes,), or list of such arrays
+        Class labels; if y has several columns of labels, 0 and 1 for each.
+    n_outputs_ : int
+        Number of columns of y; 1 if it has one dimension.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
