@@ -64,7 +64,7 @@ def check_rows(
     if getattr(model, "n_outputs_", 1) > 1:
         raise ValueError(
             f"A report scores models of one target, and this {type(model).__name__} has "
-            f"{model.n_outputs_}. Leave out {' and '.join(present)}: the page then shows "  # type: ignore[attr-defined]
+            f"{model.n_outputs_}. Leave out {' and '.join(present)}: the page then shows "
             "importances, training and how to fit the model again. Its score on new rows is "
             "model.score(X, y)."
         )
