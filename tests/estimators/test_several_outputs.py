@@ -32,7 +32,7 @@ from randsub.callbacks import Checkpoint
 from randsub.cli import main
 from randsub.cli.main import Exit
 from randsub.engines import GenericEngine, KNNEngine
-from randsub.engines.several_outputs import takes_outputs
+from randsub.engines.base import takes_outputs
 from randsub.exceptions import BaseModelError
 from randsub.inspection import ConvergenceDisplay, ImportanceDisplay, SubspaceDisplay
 from randsub.io import DataFacts, ModelFolder, load, save

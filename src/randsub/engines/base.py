@@ -13,17 +13,19 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils import get_tags
 
 from randsub._sklearn import check_method_params
 from randsub._tables import n_rows, take_columns, take_rows
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.bootstrap import bootstrap_rows
-from randsub.engines.several_outputs import remedy, takes_outputs
 from randsub.engines.target_units import Unit
 from randsub.exceptions import BaseModelError
 
 # How far rounding may lead a probability out of [0, 1].
 TOLERANCE = 1e-6
+# Regressors of several outputs of which scikit-learn's tags do not say so.
+UNTAGGED = {"MLPRegressor"}
 
 
 @dataclass(frozen=True)
@@ -339,3 +341,35 @@ def _codes(labels: Any, classes: np.ndarray[Any, Any]) -> IntArray:
         found = np.unique(np.asarray(labels)[strange]).tolist()
         raise ValueError(f"it predicts {found[:5]}, which are none of the classes {classes}")
     return codes
+
+
+# -- several outputs -------------------------------------------------------------------------------
+
+
+def takes_outputs(estimator: Any, *, classifies: bool) -> bool | None:
+    """Whether a base model takes y of shape (n, K); None if only its ``fit`` can tell.
+
+    Parameters
+    ----------
+    estimator : estimator
+    classifies : bool
+        Whether the columns of y are labels, 0 or 1.
+    """
+    tags = get_tags(estimator)
+    if tags.target_tags.multi_output or type(estimator).__name__ in UNTAGGED:
+        return True
+    if classifies and tags.classifier_tags is not None and tags.classifier_tags.multi_label:
+        return True
+    # Tags of searches and other models of models are often those of the outer model alone, and
+    # other libraries may have none.
+    is_plain = not any(hasattr(estimator, name) for name in ("estimator", "estimators", "steps"))
+    return False if is_plain and type(estimator).__module__.startswith("sklearn.") else None
+
+
+def remedy(estimator: Any, *, classifies: bool) -> str:
+    """What to do with a base model that does not take several outputs, as a clause."""
+    name, kind = type(estimator).__name__, "Classifier" if classifies else "Regressor"
+    return (
+        f"use sklearn.multioutput.MultiOutput{kind}({name}(...)) as the base model, or fit one "
+        "model per column of y"
+    )

@@ -1,9 +1,8 @@
 """Base classes of all ensembles over feature subsets, from top to bottom.
 
 * :class:`BaseModelHolder`: an estimator with a base model (gene networks, too);
-* :class:`SubspaceEnsemble`: ``fit`` as the list of its steps, and the average of the members.
-
-Targets and predictions are in :mod:`randsub.estimators.tasks`.
+* :class:`SubspaceEnsemble`: ``fit`` as the list of its steps, and the average of the members;
+* :class:`ClassificationEnsemble`, :class:`RegressionEnsemble`: targets and predictions.
 
 Subclasses implement :meth:`SubspaceEnsemble._learn`, which finds the subsets. It gets data that has
 been checked, split and scaled, and a dispatcher that trains models on subsets of its columns.
@@ -17,9 +16,11 @@ from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._sklearn import fit_context
@@ -30,6 +31,7 @@ from randsub.engines import Engine, Learner
 from randsub.estimators.constraints import COMMON
 from randsub.estimators.fit_data import FitData, Given, Samples, prepare, seed_words
 from randsub.estimators.reportable import Reportable
+from randsub.estimators.targets import classes_of_labels, label_indicators, predicted_labels
 from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
 from randsub.parallel import average_prediction
@@ -66,25 +68,6 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     def _solver(self) -> Any:
         """The solver of the user, or the default."""
         return self._default_solver() if self.solver is None else self.solver
-
-    def set_params(self, **params: Any) -> Self:
-        """Set the parameters of this estimator and of nested objects.
-
-        Parameters
-        ----------
-        **params : dict
-            As in scikit-learn. ``solver__learning_rate`` and other parameters of the solver can
-            also be set if ``solver`` is None; they then change the default solver.
-
-        Returns
-        -------
-        self : object
-        """
-        default = self._default_solver()
-        nested = any(name.startswith("solver__") for name in params)
-        if nested and default is not None and params.get("solver", self.solver) is None:
-            params["solver"] = default
-        return super().set_params(**params)
 
     def _checked_bases(self) -> dict[str, Any]:
         """Copies of the base models, with their types and parameters checked."""
@@ -217,8 +200,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
             supports them; for a pandas or polars frame, base models receive frames, unless its
             columns must be encoded.
         y : array-like of shape (n_samples,)
-            Targets. For several outputs or labels, use :class:`PRSRegressor` or
-            :class:`PRSClassifier`.
+            Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in losses and scores, and in the base models if they accept
             weights. Samples of weight 0 are left out.
@@ -334,4 +316,135 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
             return tags
         tags.input_tags.sparse = all(get_tags(base).input_tags.sparse for base in bases)
         tags.input_tags.allow_nan = self._fills_missing() or all(map(takes_missing, bases))
+        tags.target_tags.multi_output = self._task == "regression" and self._bases_take_outputs()
         return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
+    """Ensemble of classifiers that vote, or whose probabilities are averaged."""
+
+    _task: ClassVar[Literal["regression", "classification"]] = "classification"
+    _base_kind: ClassVar[str] = "classifier"
+
+    voting: Literal["auto", "hard", "soft"] = "hard"
+
+    def _default_estimator(self) -> Any:
+        return DecisionTreeClassifier()
+
+    def _checked_base(self, base: Any) -> Any:
+        base = super()._checked_base(base)
+        if self.voting == "soft" and not hasattr(base, "predict_proba"):
+            raise ValueError(
+                f"voting='soft' needs a base model with predict_proba, which {base!r} lacks. "
+                "Use voting='hard', or a base model that gives probabilities."
+            )
+        return base
+
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        if y.ndim == 2:
+            self.classes_: Any = classes_of_labels(self, y, rows)
+            return
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        present = np.unique(y[rows])
+        if len(present) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, but the data contains "
+                f"only one class: {present.tolist()[0]!r}."
+            )
+
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        if y.ndim == 2:
+            return label_indicators(y), None
+        unknown = np.setdiff1d(y[rows], self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y_val contains the classes {unknown.tolist()}, which are not in y: "
+                f"{self.classes_.tolist()}."
+            )
+        # Samples of weight 0 may have other labels; they are encoded as the first class.
+        codes = np.zeros(len(y), dtype=np.intp)
+        codes[rows] = np.searchsorted(self.classes_, y[rows])
+        return np.eye(len(self.classes_))[codes], codes
+
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int, n_bases: int) -> Learner:
+        draws_rows = self._draws_rows(base, n_samples)
+        voting = self._voting_of(base, n_bases)
+        classes = self.classes_[0] if isinstance(self.classes_, list) else self.classes_
+        return Learner(base, classes, voting, passes_weight, draws_rows)
+
+    def _voting_of(self, base: Any, n_bases: int) -> Literal["hard", "soft"]:
+        """How models of a base model vote, out of n_bases in the ensemble."""
+        if self.voting != "auto":
+            return self.voting
+        return "soft" if n_bases > 1 and hasattr(base, "predict_proba") else "hard"
+
+    def predict_proba(self, X: Table) -> Any:
+        """Class probabilities: average probabilities of the members, or fractions of votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return self._average(X)
+
+    def predict(self, X: Table) -> Any:
+        """Predict the class with the highest average probability, or with the most votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Classes or, if y has several columns, 1 for the labels that are more likely than not.
+        """
+        probabilities = self.predict_proba(X)
+        if isinstance(self.classes_, list):
+            return predicted_labels(self.classes_, probabilities)
+        return self.classes_[np.argmax(probabilities, axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._bases_take_outputs()
+        return tags
+
+
+class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
+    """Ensemble of regressors whose predictions are averaged."""
+
+    _task: ClassVar[Literal["regression", "classification"]] = "regression"
+
+    def _default_estimator(self) -> Any:
+        return DecisionTreeRegressor()
+
+    def _check_targets(self, y: Any, rows: IntArray) -> None:
+        """Do nothing: any numbers are valid, unless the loss requires more."""
+
+    def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
+        return np.asarray(y, dtype=float).reshape(len(y), -1), None
+
+    def _learner(self, base: Any, passes_weight: bool, n_samples: int, n_bases: int) -> Learner:
+        draws_rows = self._draws_rows(base, n_samples)
+        return Learner(base, passes_weight=passes_weight, bootstrap=draws_rows)
+
+    def predict(self, X: Table) -> FloatArray:
+        """Predict the average of the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        average = self._average(X)
+        return average[:, 0] if average.shape[1] == 1 else average

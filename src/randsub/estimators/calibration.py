@@ -82,6 +82,16 @@ def best_temperature(
     return float(np.exp(minimize_scalar(cost, bounds=(-limit, limit), method="bounded").x))
 
 
+def labels_apart(model: Any, output: FloatArray) -> FloatArray:
+    """Output (n, C) as it is or, of several labels, as (n, K, 2)."""
+    return output.reshape(len(output), -1, 2) if isinstance(model.classes_, list) else output
+
+
+def by_label(p: FloatArray) -> Any:
+    """Probabilities (n, C) as they are; those of several labels as forests give them, in a list."""
+    return p if p.ndim == 2 else [np.ascontiguousarray(one) for one in np.moveaxis(p, 1, 0)]
+
+
 def smallest_share(model: Any) -> float:
     """Half a vote, which is added to the output for every class."""
     return 0.5 / len(model.estimators_)
@@ -98,7 +108,7 @@ def fitted_temperature(model: Any, data: FitData, result: Result) -> tuple[float
     if data.judges is not data.samples:
         rows = _some(data.judges.rows, model, data)
         output = model._average_of(data.judges.X, rows)
-        output, truth = model._apart(output), model._apart(truth[rows])
+        output, truth = labels_apart(model, output), labels_apart(model, truth[rows])
         return best_temperature(output, truth, weight[rows], floor), 0
     n_repeats = len(result.best_shares)
     total, count = np.zeros_like(truth), np.zeros(len(truth))
@@ -109,7 +119,7 @@ def fitted_temperature(model: Any, data: FitData, result: Result) -> tuple[float
     rows = np.flatnonzero(count)
     output = total[rows] / count[rows, np.newaxis]
     n_models = n_repeats * model.n_estimators
-    output, truth = model._apart(output), model._apart(truth[rows])
+    output, truth = labels_apart(model, output), labels_apart(model, truth[rows])
     return best_temperature(output, truth, weight[rows], floor), n_models
 
 

@@ -6,11 +6,17 @@ from typing import Any, ClassVar, Literal
 
 from randsub._sklearn import StrOptions
 from randsub._typing import Table
-from randsub.estimators.calibration import fitted_temperature, smallest_share, tempered
+from randsub.estimators.base import ClassificationEnsemble
+from randsub.estimators.calibration import (
+    by_label,
+    fitted_temperature,
+    labels_apart,
+    smallest_share,
+    tempered,
+)
 from randsub.estimators.constraints import VOTING
 from randsub.estimators.fit_data import FitData
 from randsub.estimators.prs import BasePRS
-from randsub.estimators.tasks import ClassificationEnsemble
 from randsub.exceptions import InterruptedFitWarning
 from randsub.solver import Result
 from randsub.solver.interruption import is_interruption
@@ -266,7 +272,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
             the members, or fractions of votes. If y has several labels, one array per label, of
             shape (n_samples, 2): the probability that a sample does not have it, and that it has.
         """
-        output = self._apart(self._average(X))
+        output = labels_apart(self, self._average(X))
         if hasattr(self, "temperature_"):
             output = tempered(output, self.temperature_, smallest_share(self))
-        return self._by_label(output)
+        return by_label(output)

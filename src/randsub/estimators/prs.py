@@ -22,7 +22,7 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
 from randsub.distributions import SubsetDistribution
-from randsub.engines.several_outputs import takes_outputs
+from randsub.engines.base import takes_outputs
 from randsub.estimators.assembly import assemble
 from randsub.estimators.base import SubspaceEnsemble
 from randsub.estimators.constraints import CONSTRAINTS
@@ -39,7 +39,6 @@ from randsub.estimators.groups import choose_distribution
 from randsub.estimators.named_bases import AUTO, NamedBases, bases_of, is_mix
 from randsub.estimators.portfolio import AUTO_ROWS, Facts, everything, portfolio
 from randsub.estimators.run import EnsembleRun, Members
-from randsub.estimators.targets import count_outputs
 from randsub.losses import (
     Loss,
 )
@@ -242,7 +241,7 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         )
 
     def _learn(self, data: FitData, logbook: Logbook) -> None:
-        self.n_outputs_ = count_outputs(data.samples.y) or 1
+        self.n_outputs_ = data.dispatcher.engines[0].learner.n_targets or 1
         problem, settings, theta = assemble(self, data)
         self._distribution, self.solver_ = problem.distribution, clone(self._solver())
         run = EnsembleRun(self, data, problem, settings, logbook)

@@ -13,12 +13,11 @@ from randsub._progress import Bar
 from randsub._sklearn import Interval, RealNotInt, StrOptions
 from randsub._typing import BoolArray
 from randsub.checkpoint import Logbook
-from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.base import ClassificationEnsemble, RegressionEnsemble, SubspaceEnsemble
 from randsub.estimators.constraints import COMMON, VOTING
 from randsub.estimators.cross_validation import validation_score
 from randsub.estimators.fit_data import FitData
 from randsub.estimators.run import Draw, train_members
-from randsub.estimators.tasks import ClassificationEnsemble, RegressionEnsemble
 from randsub.exceptions import BaseModelError
 from randsub.parallel import one_thread
 

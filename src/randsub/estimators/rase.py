@@ -15,7 +15,7 @@ from randsub._sklearn import Interval, StrOptions
 from randsub._typing import BoolArray, FloatArray, Table
 from randsub.checkpoint import Logbook
 from randsub.estimators.assembly import probabilities
-from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.base import ClassificationEnsemble, RegressionEnsemble, SubspaceEnsemble
 from randsub.estimators.candidate_search import CandidateSearch
 from randsub.estimators.constraints import COMMON, VOTING
 from randsub.estimators.cross_validation import cross_validated_average
@@ -23,7 +23,6 @@ from randsub.estimators.cutoff import best_cutoff
 from randsub.estimators.fit_data import FitData
 from randsub.estimators.folds import Folds
 from randsub.estimators.run import Draw, train_members
-from randsub.estimators.tasks import ClassificationEnsemble, RegressionEnsemble
 from randsub.exceptions import BaseModelError
 from randsub.parallel import one_thread
 

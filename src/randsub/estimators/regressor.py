@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from randsub.estimators.base import RegressionEnsemble
 from randsub.estimators.prs import BasePRS
-from randsub.estimators.tasks import RegressionEnsemble
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

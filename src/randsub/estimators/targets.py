@@ -1,82 +1,39 @@
-"""Targets of a fit: of one output or several, numbers, classes or labels."""
+"""Targets of several columns: outputs of a regression, or labels of a classification."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from randsub._sklearn import check_y
-from randsub.engines.several_outputs import remedy, takes_outputs
+from randsub._tables import shape_of
+from randsub._typing import FloatArray, IntArray
+from randsub.engines.base import remedy, takes_outputs
 
 
-def checked_targets(model: Any, y: Any, *, numeric: bool, suffix: str = "") -> Any:
-    """Targets (n,) or, of several outputs, (n, K), as an array.
-
-    A single column is taken as (n,), with scikit-learn's warning.
-    """
-    if y is None:
-        raise ValueError(
-            f"This {type(model).__name__} estimator requires y{suffix} to be passed, but the "
-            "target y is None."
-        )
-    shape = _shape_of(y)
-    several = len(shape) > 1 and shape[1] > 1
-    if several and not getattr(model, "_takes_outputs", False):
+def checked_columns(model: Any, y: Any, *, numeric: bool, suffix: str = "") -> Any:
+    """Targets of several outputs or labels, as an array (n, K)."""
+    if not getattr(model, "_takes_outputs", False):
         raise ValueError(
             f"{type(model).__name__} takes one target per sample: y{suffix} should be a 1d array, "
-            f"got an array of shape {shape} instead. Fit one model per column; PRSRegressor and "
+            f"got {shape_of(y)[1]} columns instead. Fit one model per column; PRSRegressor and "
             "PRSClassifier take several columns."
         )
     with np.errstate(invalid="ignore"):
-        y = check_y(y, multi_output=several, y_numeric=numeric, estimator=model)
+        y = check_y(y, multi_output=True, y_numeric=numeric, estimator=model)
     if issparse(y):
         y = y.toarray()
-    if several and y.dtype == object:
-        # Columns of different types, such as numbers and truth values.
-        y = np.array(y.tolist())
-    return _as_numbers(y, f"y{suffix}") if numeric else y
+    # Columns of different types, such as numbers and truth values, come as objects.
+    return np.array(y.tolist()) if y.dtype == object else y
 
 
-def _shape_of(y: Any) -> tuple[int, ...]:
-    """The shape of array-like targets; () if it is not known before they are checked."""
-    if hasattr(y, "shape"):
-        return tuple(y.shape)
-    try:
-        return np.shape(y)
-    except ValueError:
-        return ()
-
-
-def _as_numbers(y: Any, name: str) -> Any:
-    """Targets of a regression; text is converted to numbers if possible."""
-    if y.dtype.kind in "biuf":
-        return y
-    if y.dtype.kind in "US":
-        with suppress(ValueError):
-            numbers = y.astype(np.float64)
-            if np.isfinite(numbers).all():
-                return numbers
-    raise ValueError(
-        f"{name} must hold finite numbers in regression, got values of type {y.dtype} such as "
-        f"{y.ravel()[0].item()!r}. For classes use a classifier."
-    )
-
-
-def count_outputs(y: Any) -> int | None:
-    """K, the number of columns of checked targets; None if they are (n,)."""
-    return None if y.ndim == 1 else int(y.shape[1])
-
-
-def check_takes_outputs(bases: Mapping[str, Any], y: Any, *, classifies: bool) -> None:
-    """Raise a ValueError if a base model is known not to take the columns of y."""
-    if y.ndim == 1:
-        return
+def check_takes_outputs(bases: Mapping[str, Any], n_outputs: int, *, classifies: bool) -> None:
+    """Raise a ValueError if a base model is known not to take so many columns of y."""
     for base in bases.values():
         if takes_outputs(base, classifies=classifies) is False:
             raise ValueError(
-                f"y has {y.shape[1]} columns, but the base model {base!r} takes one target per "
+                f"y has {n_outputs} columns, but the base model {base!r} takes one target per "
                 f"sample: {remedy(base, classifies=classifies)}."
             )
 
@@ -103,6 +60,23 @@ def label_classes(y: Any) -> Any:
     return np.array([0, 1], dtype=y.dtype)
 
 
-def label_indicators(y: Any) -> Any:
+def classes_of_labels(model: Any, y: Any, rows: IntArray) -> list[Any]:
+    """``classes_`` of a classifier of labels (n, K), of which these rows count."""
+    classes = label_classes(y)
+    if (y[rows] == y[rows[0]]).all():
+        raise ValueError(
+            f"{type(model).__name__} needs a label that some samples have and others have not, but "
+            f"all samples have the labels {y[rows[0]].tolist()}."
+        )
+    return [classes.copy() for _ in range(y.shape[1])]
+
+
+def label_indicators(y: Any) -> FloatArray:
     """Absence and presence of each label, (n, 2 K), from indicators (n, K)."""
     return np.eye(2)[y.astype(np.intp)].reshape(len(y), -1)
+
+
+def predicted_labels(classes: Sequence[Any], probabilities: Sequence[FloatArray]) -> Any:
+    """The more likely class of each label, (n, K)."""
+    pairs = zip(classes, probabilities, strict=True)
+    return np.column_stack([values[np.argmax(p, axis=1)] for values, p in pairs])

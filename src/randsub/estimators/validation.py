@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,24 +16,21 @@ from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from randsub._sklearn import check_sample_weight, raise_for_params, routing_enabled
+from randsub._sklearn import check_sample_weight, check_y, raise_for_params, routing_enabled
 from randsub._tables import (
     frame_kind,
     is_column_file,
     n_rows,
     numeric_columns,
     row_portions,
+    shape_of,
+    short_indices,
     to_array,
 )
 from randsub._typing import IntArray, Table
 from randsub.estimators.categories import CategoryEncoder, choose_categorical
 from randsub.estimators.fit_data import Given, Layout, Samples
-from randsub.estimators.targets import (
-    check_alike,
-    check_takes_outputs,
-    checked_targets,
-    count_outputs,
-)
+from randsub.estimators.targets import check_alike, check_takes_outputs, checked_columns
 
 # Its square leaves room for products with other numbers of this size, and for long sums.
 LARGEST = 1e100
@@ -65,7 +63,9 @@ def check_input(
         )
     model._check_targets(samples.y, samples.rows)
     bases = model._suited(bases, samples)
-    check_takes_outputs(bases, samples.y, classifies=model._task == "classification")
+    n_targets = None if samples.y.ndim == 1 else samples.y.shape[1]
+    if n_targets is not None:
+        check_takes_outputs(bases, n_targets, classifies=model._task == "classification")
     routed = _routed(model, bases, sample_weight, fit_params)
     encoder = _encoder(model, samples, [*bases.values()])
     _check_missing(model, X, encoder, tags)
@@ -73,8 +73,7 @@ def check_input(
     layout = (kind, list(X.columns)) if kind else ("sparse" if issparse(X) else None, [])
     learners = [
         replace(
-            model._learner(base, passes_weight, len(samples.rows), len(bases)),
-            n_targets=count_outputs(samples.y),
+            model._learner(base, passes_weight, len(samples.rows), len(bases)), n_targets=n_targets
         )
         for base, (passes_weight, _) in zip(bases.values(), routed, strict=True)
     ]
@@ -230,7 +229,7 @@ def check_table(
                 _check_numbers(model, X[:, columns[part]], options)
             return X
         check_magnitude(X, "X")
-        return _short_indices(X)
+        return short_indices(X)
     for n, what in ((n_rows(X), "sample(s)"), (X.shape[1], "feature(s)")):
         least = min_samples if what == "sample(s)" else 1
         if n < least:
@@ -266,23 +265,22 @@ def refuse_missing(model: Any, X: Table, columns: IntArray) -> None:
         check_array(numbers, input_name="X", estimator=model)
 
 
-def _short_indices(X: Table) -> Table:
-    """A sparse matrix with 32-bit indices if possible: many base models need them."""
-    if not issparse(X) or X.indices.dtype == np.int32 == X.indptr.dtype:
-        return X
-    if max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
-        return X
-    return type(X)(
-        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape, copy=False
-    )
-
-
 def check_samples(
     model: Any, X: Table, y: Any, sample_weight: Any, *, y_numeric: bool, suffix: str = ""
 ) -> Samples:
     """Check targets and weights against a checked X."""
-    y = checked_targets(model, y, numeric=y_numeric, suffix=suffix)
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y{suffix} to be passed, but the "
+            "target y is None."
+        )
+    if len(shape := shape_of(y)) > 1 and shape[1] > 1:
+        y = checked_columns(model, y, numeric=y_numeric, suffix=suffix)
+    else:
+        with np.errstate(invalid="ignore"):
+            y = check_y(y, multi_output=False, y_numeric=y_numeric, estimator=model)
     if y_numeric:
+        y = _as_numbers(y, f"y{suffix}")
         check_magnitude(y, f"y{suffix}")
     check_consistent_length(X, y)
     if sample_weight is None:
@@ -295,6 +293,21 @@ def check_samples(
             f"sample_weight{suffix} is 0 for every sample: at least one must be positive."
         )
     return Samples(X, y, weight, rows)
+
+
+def _as_numbers(y: Any, name: str) -> Any:
+    """Targets of a regression; text is converted to numbers if possible."""
+    if y.dtype.kind in "biuf":
+        return y
+    if y.dtype.kind in "US":
+        with suppress(ValueError):
+            numbers = y.astype(np.float64)
+            if np.isfinite(numbers).all():
+                return numbers
+    raise ValueError(
+        f"{name} must hold finite numbers in regression, got values of type {y.dtype} such as "
+        f"{y.ravel()[0].item()!r}. For classes use a classifier."
+    )
 
 
 def as_fitted(X: Table, layout: Layout) -> Table:
