@@ -22,7 +22,7 @@ from tiny_world import FIRST_VALIDATION_ROW, Formula, begin, make_problem, make_
 N_ROWS, N_VAL = 24, 6
 RATE = 0.07
 N_MASKS = 12
-KINDS = ["regression", "two classes", "four classes"]
+KINDS = ["regression", "two classes", "four classes", "three outputs", "two labels"]
 
 
 class EverySubset(Bernoulli):

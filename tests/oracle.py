@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from randsub._typing import Masks
 from randsub.distributions import SubsetDistribution
-from randsub.losses import CrossEntropy, Loss, SquaredError
+from randsub.losses import CrossEntropy, Loss, MeanOverOutputs, SquaredError
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -128,13 +128,31 @@ class Truth:
         return np.array([np.sum(slope * f) for f in self.predictions])
 
 
+# Kind of each output or label, and how many there are.
+SEVERAL = {"three outputs": ("regression", 3), "two labels": ("two classes", 2)}
+
+
+def _make_several(kind: str, n_outputs: int, n_features: int, seed: int, n_samples: int) -> Truth:
+    """Several outputs side by side, each a truth of its own."""
+    parts = [make_truth(kind, n_features, seed + 37 * k, n_samples) for k in range(n_outputs)]
+    rng = np.random.default_rng(seed)
+    return Truth(
+        MeanOverOutputs(parts[0].loss, n_outputs),
+        np.concatenate([part.predictions for part in parts], axis=-1),
+        np.concatenate([rng.permutation(part.targets) for part in parts], axis=-1),
+        parts[0].sample_weight,
+    )
+
+
 def make_truth(kind: str, n_features: int, seed: int, n_samples: int = 6) -> Truth:
     """A table of predictions in which features matter and interact.
 
     Parameters
     ----------
-    kind : {"regression", "two classes", "four classes"}
+    kind : {"regression", "two classes", "four classes", "three outputs", "two labels"}
     """
+    if kind in SEVERAL:
+        return _make_several(*SEVERAL[kind], n_features, seed, n_samples)
     rng = np.random.default_rng(seed)
     masks = all_masks(n_features).astype(float)
     n_outputs = {"regression": 1, "two classes": 2, "four classes": 4}[kind]

@@ -317,3 +317,24 @@ def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
         kept = frame.iloc[:, others].set_axis(others, axis=1)
         replaced = pd.concat([kept, replaced], axis=1)
     return replaced[list(range(frame.shape[1]))].set_axis(frame.columns, axis=1)
+
+
+def shape_of(values: Any) -> tuple[int, ...]:
+    """The shape of anything array-like; () if its rows differ in length."""
+    if hasattr(values, "shape"):
+        return tuple(values.shape)
+    try:
+        return np.shape(values)
+    except ValueError:
+        return ()
+
+
+def short_indices(X: Table) -> Table:
+    """A sparse matrix with 32-bit indices if possible: many base models need them."""
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 == X.indptr.dtype:
+        return X
+    if max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
+        return X
+    return type(X)(
+        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape, copy=False
+    )

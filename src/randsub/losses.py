@@ -25,11 +25,12 @@ Score: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], float]
 class Reference:
     """``(values - center) / scale``: origin and unit of the targets and predictions in a loss.
 
-    With them, penalty coefficients and tolerances mean the same whatever the units of y.
+    With them, penalty coefficients and tolerances mean the same whatever the units of y. With
+    several outputs, each has its own: both are arrays of shape (C,).
     """
 
-    center: float = 0.0
-    scale: float = 1.0
+    center: float | FloatArray = 0.0
+    scale: float | FloatArray = 1.0
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Targets or predictions in units of the reference."""
@@ -41,7 +42,8 @@ class Loss(BaseEstimator, ABC):
 
     Targets ``y`` and outputs ``f`` have shape (..., n, C): C is 1 in regression and the number of
     classes in classification, where targets are indicators and outputs are shares of votes or
-    probabilities.
+    probabilities. With several outputs or labels, the loss is the mean over them
+    (:class:`MeanOverOutputs`).
 
     A user-defined loss implements l (:meth:`pointwise`) and its derivative in f
     (:meth:`pointwise_gradient`), and lists the tasks that it can be used for in ``tasks``. Its
@@ -241,6 +243,56 @@ class CrossEntropy(Loss):
         return self.clip
 
 
+class MeanOverOutputs(Loss):
+    """``mean_k l(y_k, f_k)``: a loss of several outputs, each of which has an equal part in it.
+
+    Targets and outputs have the columns of one output after the other: one column for each output
+    in regression, and two for each label, its absence and its presence, in classification.
+
+    Parameters
+    ----------
+    loss : Loss
+        Loss of a single output.
+    n_outputs : int
+        K.
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"regression", "classification"})
+
+    def __init__(self, loss: Loss, n_outputs: int) -> None:
+        self.loss = loss
+        self.n_outputs = n_outputs
+
+    def check(self, y: FloatArray) -> None:
+        """As the loss of a single output."""
+        self.loss.check(y)
+
+    def check_validation(self, y: FloatArray) -> None:
+        """As the loss of a single output."""
+        self.loss.check_validation(y)
+
+    def for_ensemble(self, n_masks: int) -> Self:
+        """A copy with the loss of a single output for so many models."""
+        return type(self)(self.loss.for_ensemble(n_masks), self.n_outputs)
+
+    def reference(self, y: FloatArray, sample_weight: FloatArray) -> Reference:
+        """Origin and unit of one output (n,)."""
+        return self.loss.reference(y, sample_weight)
+
+    def pointwise(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Mean loss over the outputs of each sample."""
+        return self.loss.pointwise(self._apart(y), self._apart(f)).mean(axis=-1)
+
+    def pointwise_gradient(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Derivative of the loss of each output, divided by their number."""
+        gradient = self.loss.pointwise_gradient(self._apart(y), self._apart(f))
+        return gradient.reshape(*gradient.shape[:-2], -1) / self.n_outputs
+
+    def _apart(self, values: FloatArray) -> FloatArray:
+        """From (..., n, C) to (..., n, K, C / K)."""
+        return values.reshape(*values.shape[:-1], self.n_outputs, -1)
+
+
 # By the names that users write.
 LOSSES: Mapping[str, Callable[[], Loss]] = {
     "squared_error": SquaredError,
@@ -260,10 +312,10 @@ def r_squared(y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> float:
     return float(np.mean(1.0 - sample_weight @ (y - f) ** 2 / (sample_weight @ (y - mean) ** 2)))
 
 
-def accuracy(y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> float:
-    """Share of the samples whose class has the largest output."""
-    is_right = np.argmax(f, axis=1) == np.argmax(y, axis=1)
-    return float(np.average(is_right, weights=sample_weight))
+def accuracy(y: FloatArray, f: FloatArray, sample_weight: FloatArray, n_labels: int = 1) -> float:
+    """Share of the samples whose class has the largest output, in all of their labels."""
+    classes, truth = (v.reshape(len(y), n_labels, -1).argmax(axis=-1) for v in (f, y))
+    return float(np.average((classes == truth).all(axis=1), weights=sample_weight))
 
 
 # By task; and their names for readers.
@@ -275,6 +327,7 @@ __all__ = [
     "CrossEntropy",
     "Huber",
     "Loss",
+    "MeanOverOutputs",
     "PoissonDeviance",
     "Reference",
     "SquaredError",

@@ -46,6 +46,7 @@ HOSTILE = {
     "empty file": ("", [], "d.csv: it is empty."),
     "header alone": ("a,y\n", [], "it has a header and no rows"),
     "no such target": (csv(), ["--target", "z"], "there is no column 'z', which --target asks for"),
+    "several targets": (csv(), ["--target", "a,b"], "--target is one column, got 2: 'a', 'b'"),
     "ragged csv": (with_line(csv(), 3, "1,2"), [], "line 4 has 2 value(s)"),
     "all-NaN column": (csv(c=np.nan), [], "column 'c' has no value in any row"),
     "text among numbers": (

@@ -224,7 +224,7 @@ def test_bad_votes(name, value):
         (np.ones((0, 2)), np.ones(0), r"0 sample\(s\)"),
         (np.ones((5, 2)), np.ones(4), "inconsistent numbers of samples"),
         (np.ones((5, 2)), None, "requires y"),
-        (np.ones((5, 2)), np.ones((5, 2)), "1d array"),
+        (np.ones((5, 2)), np.ones((5, 2, 2)), "dim 3"),
         (np.ones((5, 2)), np.array([1, 2, 3, 4, np.nan]), "NaN"),
         (np.array([["a", "b"]] * 5), np.ones(5), "could not convert|numeric"),
         (np.full((5, 2), np.inf), np.ones(5), "infinity"),

@@ -24,7 +24,7 @@ from randsub.gradients import (
 from randsub.losses import CrossEntropy
 
 EDGE = 1e-6
-KINDS = ["regression", "two classes", "four classes"]
+KINDS = ["regression", "two classes", "four classes", "three outputs", "two labels"]
 BASELINES = ["optimal", "weighted", "paper", "none"]
 
 

@@ -33,7 +33,7 @@ from randsub.gradients import (
     score_gradient,
 )
 
-KINDS = ["regression", "two classes", "four classes"]
+KINDS = ["regression", "two classes", "four classes", "three outputs", "two labels"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_objective = pytest.mark.parametrize("objective", ["ensemble", "members"])
 every_place = pytest.mark.parametrize("away", [False, True], ids=["at proposal", "away"])

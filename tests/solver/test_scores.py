@@ -106,6 +106,14 @@ def test_they_are_those_of_scikit_learn():
     assert accuracy(np.eye(3)[codes], f, weight) == pytest.approx(expected)
 
 
+def test_accuracy_of_labels_counts_samples_that_are_right_in_all():
+    labels = np.array([[0, 1], [1, 1], [0, 0]])
+    predicted = np.array([[0, 1], [1, 0], [0, 0]])
+    y, f = (np.eye(2)[one].reshape(3, -1) for one in (labels, predicted))
+    expected = accuracy_score(labels, predicted)
+    assert accuracy(y, f, np.ones(3), n_labels=2) == pytest.approx(expected) == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize("y", [[[2.0]], [[0.1], [0.1], [0.1]], [[1.0], [3.0], [1.0]]])
 def test_r2_is_not_defined_without_a_spread(y):
     # The only target that differs has no weight.

@@ -149,6 +149,7 @@ def split_test(
 def _split(args: argparse.Namespace, path: Path, drop: Any, console: Console) -> TrainingTable:
     """The columns of a table by what they are for."""
     frame = read_table(path, Layout.of(args), console.say)
+    _refuse_several(frame, args.target)
     target = find_column(path, frame, args.target, "--target")
     others = [find_column(path, frame, name, "--drop") for name in drop]
     weight = None
@@ -161,3 +162,14 @@ def _split(args: argparse.Namespace, path: Path, drop: Any, console: Console) ->
     if not X.shape[1]:
         raise TableError(path, f"it has no column besides the target {target!r}")
     return TrainingTable(X, frame[target], weight)
+
+
+def _refuse_several(frame: pd.DataFrame, target: str) -> None:
+    """Raise a ValueError if the target is a list of columns."""
+    names = [name.strip() for name in target.split(",")]
+    if len(names) > 1 and target not in frame.columns and all(n in frame.columns for n in names):
+        raise ValueError(
+            f"--target is one column, got {len(names)}: {', '.join(map(repr, names))}. Run randsub "
+            "fit once for each of them; in Python, PRSRegressor and PRSClassifier learn one alpha "
+            "for several columns of y."
+        )

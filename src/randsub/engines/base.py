@@ -12,8 +12,10 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils import get_tags
 
 from randsub._sklearn import check_method_params
 from randsub._tables import n_rows, take_columns, take_rows
@@ -26,6 +28,8 @@ from randsub.exceptions import BaseModelError
 THREADS = ("n_jobs", "num_threads", "n_threads", "nthread", "thread_count")
 # How far rounding may lead a probability out of [0, 1].
 TOLERANCE = 1e-6
+# Regressors of several outputs of which scikit-learn's tags do not say so.
+UNTAGGED = {"MLPRegressor"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ class Learner:
         Whether each model is trained on a sample of the rows, drawn with replacement.
     unit : Unit or None
         Unit of the targets that engines are given, if it is not that of the user.
+    n_targets : int or None
+        K, the number of outputs of a base model that has several: y is then (n, K), and the columns
+        of a prediction are those of one output after the other. ``classes`` are those of each, the
+        absence and the presence of a label. None if y is (n,).
     """
 
     estimator: Any
@@ -54,11 +62,12 @@ class Learner:
     passes_weight: bool = False
     bootstrap: bool = False
     unit: Unit | None = None
+    n_targets: int | None = None
 
     @property
     def n_outputs(self) -> int:
         """C, the number of columns of a prediction."""
-        return 1 if self.classes is None else len(self.classes)
+        return (self.n_targets or 1) * (1 if self.classes is None else len(self.classes))
 
     @cached_property
     def on_one_thread(self) -> dict[str, int]:
@@ -103,7 +112,7 @@ class Engine(ABC):
             All rows. Where they lie in a memory-mapped file and are scaled as they are read, it is
             no array but has a ``shape`` and a ``dtype``; parts of it, as models see them, are
             arrays.
-        y : (n,)
+        y : (n,), or (n, K) if there are several outputs
         sample_weight : ndarray of shape (n,) or None
         """
 
@@ -143,7 +152,7 @@ class Engine(ABC):
         Parameters
         ----------
         X_train : (n_train, M)
-        y_train : (n_train,)
+        y_train : (n_train,), or (n_train, K) if there are several outputs
             As the user gave it.
         masks : bool ndarray of shape (T, M)
         X_query : (n_query, M)
@@ -206,6 +215,12 @@ def base_model_at_work(learner: Learner, columns: IntArray) -> Iterator[None]:
         raise
     except Exception as failure:
         reason = f"{type(failure).__name__}: {failure}"
+        classifies = learner.classes is not None
+        if learner.n_targets is not None and not takes_outputs(
+            learner.estimator, classifies=classifies
+        ):
+            cure = remedy(learner.estimator, classifies=classifies)
+            reason = f"{reason.rstrip('.')}. If it takes one column of y only, {cure}"
         raise BaseModelError(short_name(learner), reason, columns.tolist()) from failure
 
 
@@ -282,7 +297,7 @@ def thread_counts(estimator: Any) -> dict[str, int | None]:
 
 
 def is_one_class(y: Any) -> bool:
-    """Whether all labels are the same."""
+    """Whether all labels are the same; of several labels, whether all rows of them are."""
     return bool((y == y[0]).all())
 
 
@@ -310,10 +325,44 @@ def _predicted(learner: Learner, model: Any, part: Table) -> FloatArray:
         values = np.asarray(model.predict(part))
         if np.iscomplexobj(values):
             raise TypeError("it predicts complex numbers")
-        return values.astype(float).reshape(n_rows(part), 1)
+        return _shaped(values.astype(float), n_rows(part), learner.n_outputs)
     if learner.voting == "soft":
-        return aligned(learner, model, model.predict_proba(part))
-    return np.eye(learner.n_outputs)[_codes(model.predict(part), learner.classes)]
+        probabilities = model.predict_proba(part)
+        if learner.n_targets is None:
+            return aligned(learner, model, probabilities)
+        return _label_probabilities(learner, model, probabilities)
+    labels = model.predict(part)
+    labels = labels.toarray() if issparse(labels) else np.asarray(labels)
+    labels = _shaped(labels, n_rows(part), learner.n_targets or 1)
+    return np.hstack([np.eye(len(learner.classes))[_codes(y, learner.classes)] for y in labels.T])
+
+
+def _shaped(values: Any, n_samples: int, n_columns: int) -> Any:
+    """Predictions as (n, number of columns); one column may come as (n,)."""
+    if values.size != n_samples * n_columns or len(values) != n_samples:
+        raise ValueError(
+            f"it predicts an array of shape {values.shape}, not ({n_samples}, {n_columns})"
+        )
+    return values.reshape(n_samples, n_columns)
+
+
+def _label_probabilities(learner: Learner, model: Any, probabilities: Any) -> FloatArray:
+    """Probabilities of the absence and the presence of each label, (n, 2 K).
+
+    scikit-learn's classifiers return an array (n, number of classes) for each label, or one of the
+    presence of each (n, K).
+    """
+    if isinstance(probabilities, list):
+        pairs = [
+            _in_order(learner, classes, of_label)
+            for classes, of_label in zip(model.classes_, probabilities, strict=True)
+        ]
+    else:
+        present = _shaped(np.asarray(probabilities), len(probabilities), learner.n_targets or 1)
+        pairs = [np.column_stack([1.0 - of_label, of_label]) for of_label in present.T]
+    if len(pairs) != learner.n_targets:
+        raise ValueError(f"it predicts probabilities of {len(pairs)} labels")
+    return np.hstack(pairs)
 
 
 def aligned(learner: Learner, model: Any, probabilities: FloatArray) -> FloatArray:
@@ -321,11 +370,15 @@ def aligned(learner: Learner, model: Any, probabilities: FloatArray) -> FloatArr
 
     Classes that the model has not seen have probability 0.
     """
+    return _in_order(learner, model.classes_, probabilities)
+
+
+def _in_order(learner: Learner, classes: Any, probabilities: FloatArray) -> FloatArray:
     assert learner.classes is not None
-    places = _codes(model.classes_, learner.classes)
+    places, n_classes = _codes(classes, learner.classes), len(learner.classes)
     if learner.voting == "hard":
-        return np.eye(learner.n_outputs)[places[probabilities.argmax(axis=1)]]
-    shares = np.zeros((len(probabilities), learner.n_outputs))
+        return np.eye(n_classes)[places[probabilities.argmax(axis=1)]]
+    shares = np.zeros((len(probabilities), n_classes))
     shares[:, places] = probabilities
     return shares
 
@@ -338,3 +391,35 @@ def _codes(labels: Any, classes: np.ndarray[Any, Any]) -> IntArray:
         found = np.unique(np.asarray(labels)[strange]).tolist()
         raise ValueError(f"it predicts {found[:5]}, which are none of the classes {classes}")
     return codes
+
+
+# -- several outputs -------------------------------------------------------------------------------
+
+
+def takes_outputs(estimator: Any, *, classifies: bool) -> bool | None:
+    """Whether a base model takes y of shape (n, K); None if only its ``fit`` can tell.
+
+    Parameters
+    ----------
+    estimator : estimator
+    classifies : bool
+        Whether the columns of y are labels, 0 or 1.
+    """
+    tags = get_tags(estimator)
+    if tags.target_tags.multi_output or type(estimator).__name__ in UNTAGGED:
+        return True
+    if classifies and tags.classifier_tags is not None and tags.classifier_tags.multi_label:
+        return True
+    # Tags of searches and other models of models are often those of the outer model alone, and
+    # other libraries may have none.
+    is_plain = not any(hasattr(estimator, name) for name in ("estimator", "estimators", "steps"))
+    return False if is_plain and type(estimator).__module__.startswith("sklearn.") else None
+
+
+def remedy(estimator: Any, *, classifies: bool) -> str:
+    """What to do with a base model that does not take several outputs, as a clause."""
+    name, kind = type(estimator).__name__, "Classifier" if classifies else "Regressor"
+    return (
+        f"use sklearn.multioutput.MultiOutput{kind}({name}(...)) as the base model, or fit one "
+        "model per column of y"
+    )

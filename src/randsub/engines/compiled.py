@@ -38,7 +38,7 @@ class MaskBatch:
     columns : float64 ndarray of shape (M, n_train)
         The training rows, one contiguous line per column; columns that no mask holds are left out,
         here and in the masks. A copy that may be written to, like the query rows.
-    targets : ndarray of shape (n_train,)
+    targets : ndarray of shape (n_train,), or (n_train, K) if there are several outputs
         Numbers in regression, class numbers in classification.
     masks : bool ndarray of shape (T, M)
         None of them is empty.
@@ -120,6 +120,8 @@ class CompiledEngine(Engine):
     reproduced: ClassVar[Mapping[type, Parameters]]
 
     prefers: ClassVar[Literal["threads", "processes"]] = "threads"
+    # Whether several outputs, y of shape (n, K), are reproduced.
+    takes_outputs: ClassVar[bool] = False
     # Whether equal masks give equal models, whatever their seeds.
     deterministic: ClassVar[bool] = True
 
@@ -151,6 +153,7 @@ class CompiledEngine(Engine):
         return (
             cls.reproduced[type(estimator)].obstacle(estimator)
             or _obstacle_of_table(X)
+            or _obstacle_of_targets(y, takes_outputs=cls.takes_outputs)
             or cls._obstacle(estimator, X, sample_weight)
         )
 
@@ -259,6 +262,12 @@ def _obstacle_of_table(X: Table) -> str | None:
     if issparse(X):
         return "does not support sparse matrices; use X.toarray() if the memory allows it"
     return "supports columns of numbers only; encode the others"
+
+
+def _obstacle_of_targets(y: Any, *, takes_outputs: bool) -> str | None:
+    if takes_outputs or np.ndim(y) == 1:
+        return None
+    return "supports a single target; nearest neighbours have a compiled engine for several"
 
 
 def is_dense_numeric(X: Table) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyRegressor
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 
 from randsub._typing import FloatArray
@@ -20,10 +21,10 @@ from randsub._typing import FloatArray
 
 @dataclass(frozen=True)
 class Unit:
-    """Origin and unit in which a base model sees the targets."""
+    """Origin and unit in which a base model sees the targets; of K outputs, (K,) each."""
 
-    center: float
-    scale: float
+    center: float | FloatArray
+    scale: float | FloatArray
 
     def of_targets(self, y: Any) -> FloatArray:
         """Targets as the base model sees them."""
@@ -39,14 +40,22 @@ class Unit:
         What else it has learned, such as the strength of a penalty, stays in its own units.
         """
         last = _last_step(model)
-        if isinstance(last, DummyRegressor):
+        if isinstance(last, MultiOutputRegressor):
+            for one, center, scale in zip(
+                last.estimators_, np.atleast_1d(self.center), np.atleast_1d(self.scale), strict=True
+            ):
+                Unit(float(center), float(scale)).turn_back(one)
+        elif isinstance(last, DummyRegressor):
             last.constant_ = self.of_predictions(last.constant_)
         elif (turn := _way_back(last)) is not None:
             turn(last, self)
 
 
 def unit_of(y: FloatArray, weight: FloatArray) -> Unit | None:
-    """Mean and standard deviation of targets; None if they are constant."""
+    """Mean and standard deviation of targets (n,) or (n, K); None if they are constant."""
+    if y.ndim == 2:
+        units = [unit_of(column, weight) or Unit(float(column[0]), 1.0) for column in y.T]
+        return Unit(np.array([u.center for u in units]), np.array([u.scale for u in units]))
     mean = float(np.average(y, weights=weight))
     deviation = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
     return Unit(mean, deviation) if np.ptp(y) > 0.0 and deviation > 0.0 else None
@@ -55,9 +64,13 @@ def unit_of(y: FloatArray, weight: FloatArray) -> Unit | None:
 def needs_units(estimator: Any) -> bool:
     """Whether predictions of a regressor depend on the units of its targets, as far as known.
 
-    Of a pipeline this is asked of its last step. What a search ends with is not known before.
+    Of a pipeline this is asked of its last step, of a model per output of each of these. What a
+    search ends with is not known before.
     """
-    return _way_back(_last_step(estimator)) is not None
+    last = _last_step(estimator)
+    if isinstance(last, MultiOutputRegressor):
+        return needs_units(last.estimator)
+    return _way_back(last) is not None
 
 
 def _last_step(estimator: Any) -> Any:
@@ -87,7 +100,8 @@ def _turn_machine(model: Any, unit: Unit) -> None:
 
 
 def _turn_linear(model: Any, unit: Unit) -> None:
-    model.coef_ = model.coef_ * unit.scale
+    # Of several outputs, a row each.
+    model.coef_ = (model.coef_.T * unit.scale).T
     model.intercept_ = unit.of_predictions(model.intercept_)
 
 
@@ -109,6 +123,10 @@ _WAYS: Mapping[str, Callable[[Any, Unit], None]] = {
             "LassoLarsCV",
             "LassoLarsIC",
             "LinearSVR",
+            "MultiTaskElasticNet",
+            "MultiTaskElasticNetCV",
+            "MultiTaskLasso",
+            "MultiTaskLassoCV",
             "PassiveAggressiveRegressor",
             "QuantileRegressor",
             "SGDRegressor",

@@ -1,5 +1,7 @@
 """From what a user writes to a problem to solve: loss, penalty, optimiser, targets, start."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ from randsub._typing import FloatArray
 from randsub.distributions import SubsetDistribution
 from randsub.estimators.fit_data import FitData, Split
 from randsub.estimators.groups import choose_distribution
-from randsub.losses import LOSSES, SCORES, Loss, Reference
+from randsub.losses import LOSSES, SCORES, Loss, MeanOverOutputs, Reference, Score, accuracy
 from randsub.optim import OPTIMIZERS, FisherAdam, Optimizer
 from randsub.penalties import Penalty
 from randsub.solver import Problem, Settings, Solver, Target
@@ -29,7 +31,14 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
     )
     n_parameters = distribution.n_parameters
     theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
-    loss = choose_loss(model.loss, model._task, model.n_estimators, data.encoded[data.samples.rows])
+    n_targets = data.dispatcher.engines[0].learner.n_targets
+    loss = choose_loss(
+        model.loss,
+        model._task,
+        model.n_estimators,
+        data.encoded[data.samples.rows],
+        n_targets,
+    )
     limit = model._search_rows(n_train)
     problem = Problem(
         distribution=distribution,
@@ -45,7 +54,7 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
         feature_names=data.feature_names,
         n_bases=len(data.dispatcher.engines),
         most_snapshots=most_snapshots(distribution.n_columns),
-        score=SCORES[model._task],
+        score=choose_score(model._task, n_targets),
     )
     settings = solver.settings(
         n_masks=model.n_estimators,
@@ -78,7 +87,8 @@ def _target(
     reference = Reference()
     if task == "regression":
         train = split.train_rows
-        reference = loss.reference(data.encoded[train, 0], data.loss_weight[train])
+        weight = data.loss_weight[train]
+        reference = joint_reference([loss.reference(y, weight) for y in data.encoded[train].T])
     return Target(
         y=data.samples.y,
         encoded=reference.apply(data.encoded),
@@ -91,13 +101,31 @@ def _target(
     )
 
 
+def choose_score(task: str, n_targets: int | None) -> Score:
+    """R2 or accuracy; a sample with several labels is right if all of them are."""
+    if task == "classification" and n_targets is not None:
+        return partial(accuracy, n_labels=n_targets)
+    return SCORES[task]
+
+
+def joint_reference(references: Sequence[Reference]) -> Reference:
+    """The reference of several outputs, each with its own center and scale."""
+    if len(references) == 1:
+        return references[0]
+    return Reference(
+        np.array([one.center for one in references]), np.array([one.scale for one in references])
+    )
+
+
 def has_repeats(model: Any) -> bool:
     """Whether a fitted model of any kind knows several alphas, and so their spread."""
     return getattr(model, "n_repeats_", 1) > 1
 
 
-def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Loss:
-    """The loss, checked against the task and the targets (n, C)."""
+def choose_loss(
+    loss: str | Loss, task: str, n_masks: int, y: FloatArray, n_targets: int | None = None
+) -> Loss:
+    """The loss, checked against the task and the targets (n, C); its mean over several outputs."""
     if isinstance(loss, str):
         chosen = LOSSES[{"regression": "squared_error", "classification": "cross_entropy"}[task]]()
         if loss != "auto":
@@ -108,6 +136,8 @@ def choose_loss(loss: str | Loss, task: str, n_masks: int, y: FloatArray) -> Los
         usable = [name for name, make in LOSSES.items() if task in make().tasks]
         raise ValueError(f"loss={loss!r} is not for {task}; use one of {usable}.")
     chosen.check(y)
+    if n_targets is not None:
+        chosen = MeanOverOutputs(chosen, n_targets)
     return chosen.for_ensemble(n_masks)
 
 

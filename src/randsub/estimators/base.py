@@ -31,6 +31,12 @@ from randsub.engines import Engine, Learner
 from randsub.estimators.constraints import COMMON
 from randsub.estimators.fit_data import FitData, Given, Samples, prepare, seed_words
 from randsub.estimators.reportable import Reportable
+from randsub.estimators.targets import (
+    class_codes,
+    classes_of_labels,
+    label_indicators,
+    predicted_labels,
+)
 from randsub.estimators.training_rows import TrainingRows
 from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
@@ -70,25 +76,6 @@ class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     def _solver(self) -> Any:
         """The solver of the user, or the default."""
         return self._default_solver() if self.solver is None else self.solver
-
-    def set_params(self, **params: Any) -> Self:
-        """Set the parameters of this estimator and of nested objects.
-
-        Parameters
-        ----------
-        **params : dict
-            As in scikit-learn. ``solver__learning_rate`` and other parameters of the solver can
-            also be set if ``solver`` is None; they then change the default solver.
-
-        Returns
-        -------
-        self : object
-        """
-        default = self._default_solver()
-        nested = any(name.startswith("solver__") for name in params)
-        if nested and default is not None and params.get("solver", self.solver) is None:
-            params["solver"] = default
-        return super().set_params(**params)
 
     def _checked_bases(self) -> dict[str, Any]:
         """Copies of the base models, with their types and parameters checked."""
@@ -144,6 +131,8 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
     verbose: int = 0
 
     _task: ClassVar[Literal["regression", "classification"]]
+    # Whether y may have several columns.
+    _takes_outputs: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON
 
     @abstractmethod
@@ -176,6 +165,10 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
     def _unfitted(self, given: Given) -> Any:
         """``estimator_``: the base model, or the base models by name."""
         return given.learners[0].estimator
+
+    def _bases_take_outputs(self) -> bool:
+        """Whether y may have several columns, as far as that is known before ``fit``."""
+        return False
 
     def _splits_validation(self) -> bool:
         """Whether a part of X is set aside if there is no validation data."""
@@ -333,6 +326,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
             return tags
         tags.input_tags.sparse = all(get_tags(base).input_tags.sparse for base in bases)
         tags.input_tags.allow_nan = self._fills_missing() or all(map(takes_missing, bases))
+        tags.target_tags.multi_output = self._task == "regression" and self._bases_take_outputs()
         return tags
 
 
@@ -358,6 +352,9 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
         return base
 
     def _check_targets(self, y: Any, rows: IntArray) -> None:
+        if y.ndim == 2:
+            self.classes_: Any = classes_of_labels(self, y, rows)
+            return
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         present = np.unique(y[rows])
@@ -368,21 +365,16 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
             )
 
     def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
-        unknown = np.setdiff1d(y[rows], self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y_val contains the classes {unknown.tolist()}, which are not in y: "
-                f"{self.classes_.tolist()}."
-            )
-        # Samples of weight 0 may have other labels; they are encoded as the first class.
-        codes = np.zeros(len(y), dtype=np.intp)
-        codes[rows] = np.searchsorted(self.classes_, y[rows])
+        if y.ndim == 2:
+            return label_indicators(y), None
+        codes = class_codes(self.classes_, y, rows)
         return np.eye(len(self.classes_))[codes], codes
 
     def _learner(self, base: Any, passes_weight: bool, n_samples: int, n_bases: int) -> Learner:
         draws_rows = self._draws_rows(base, n_samples)
         voting = self._voting_of(base, n_bases)
-        return Learner(base, self.classes_, voting, passes_weight, draws_rows)
+        classes = self.classes_[0] if isinstance(self.classes_, list) else self.classes_
+        return Learner(base, classes, voting, passes_weight, draws_rows)
 
     def _voting_of(self, base: Any, n_bases: int) -> Literal["hard", "soft"]:
         """How models of a base model vote, out of n_bases in the ensemble."""
@@ -390,7 +382,7 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
             return self.voting
         return "soft" if n_bases > 1 and hasattr(base, "predict_proba") else "hard"
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Table) -> Any:
         """Class probabilities: average probabilities of the members, or fractions of votes.
 
         Parameters
@@ -413,10 +405,18 @@ class ClassificationEnsemble(ClassifierMixin, SubspaceEnsemble):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Classes or, if y has several columns, 1 for the labels that are more likely than not.
         """
         probabilities = self.predict_proba(X)
+        if isinstance(self.classes_, list):
+            return predicted_labels(self.classes_, probabilities)
         return self.classes_[np.argmax(probabilities, axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._bases_take_outputs()
+        return tags
 
 
 class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
@@ -431,7 +431,7 @@ class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
         """Do nothing: any numbers are valid, unless the loss requires more."""
 
     def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
-        return np.asarray(y, dtype=float)[:, np.newaxis], None
+        return np.asarray(y, dtype=float).reshape(len(y), -1), None
 
     def _learner(self, base: Any, passes_weight: bool, n_samples: int, n_bases: int) -> Learner:
         draws_rows = self._draws_rows(base, n_samples)
@@ -446,6 +446,7 @@ class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return self._average(X)[:, 0]
+        average = self._average(X)
+        return average[:, 0] if average.shape[1] == 1 else average

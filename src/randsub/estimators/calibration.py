@@ -5,7 +5,8 @@ or too sure. With one number, the temperature, they are turned into
 
     p_c ~ (f_c + floor) ** (1 / temperature)
 
-which keeps the order of the classes. The temperature has the least log loss on the validation
+which keeps the order of the classes; of several labels, each is a problem of two classes, and all
+have the same temperature. The temperature has the least log loss on the validation
 samples, which the models behind f were not trained on. They have chosen the best epoch, so the
 ensemble may be a little less good on new samples than the temperature takes it to be.
 """
@@ -39,7 +40,7 @@ def tempered(output: FloatArray, temperature: float, floor: float) -> FloatArray
 
     Parameters
     ----------
-    output : ndarray of shape (n, C)
+    output : ndarray of shape (n, C), or (n, K, 2) if there are several labels
     temperature : float
         1 leaves the output as it is, but for the floor.
     floor : float
@@ -47,8 +48,8 @@ def tempered(output: FloatArray, temperature: float, floor: float) -> FloatArray
     """
     # Relative to the largest, so that no power underflows.
     shares = np.maximum(output, 0.0) + floor
-    powers = (shares / shares.max(axis=1, keepdims=True)) ** (1.0 / temperature)
-    return powers / powers.sum(axis=1, keepdims=True)
+    powers = (shares / shares.max(axis=-1, keepdims=True)) ** (1.0 / temperature)
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def best_temperature(
@@ -58,9 +59,9 @@ def best_temperature(
 
     Parameters
     ----------
-    output : ndarray of shape (n, C)
+    output : ndarray of shape (n, C), or (n, K, 2) if there are several labels
         Output on samples that the models were not trained on.
-    truth : ndarray of shape (n, C)
+    truth : ndarray of the same shape
         Indicators of their classes.
     weight : ndarray of shape (n,)
     floor : float
@@ -71,12 +72,24 @@ def best_temperature(
     n_effective = weight.sum() ** 2 / (weight @ weight)
 
     def cost(log_temperature: float) -> float:
-        p = (tempered(output, np.exp(log_temperature), floor) * truth).sum(axis=1)
-        loss = -np.average(np.log(np.maximum(p, 1e-300)), weights=weight)
+        p = (tempered(output, np.exp(log_temperature), floor) * truth).sum(axis=-1)
+        # The mean over the labels of a sample, which are not as good as further samples.
+        logs = np.log(np.maximum(p, 1e-300)).reshape(len(p), -1).mean(axis=1)
+        loss = -np.average(logs, weights=weight)
         return float(n_effective * loss + log_temperature**2 / (2.0 * SPREAD**2))
 
     limit = np.log(LARGEST)
     return float(np.exp(minimize_scalar(cost, bounds=(-limit, limit), method="bounded").x))
+
+
+def labels_apart(model: Any, output: FloatArray) -> FloatArray:
+    """Output (n, C) as it is or, of several labels, as (n, K, 2)."""
+    return output.reshape(len(output), -1, 2) if isinstance(model.classes_, list) else output
+
+
+def by_label(p: FloatArray) -> Any:
+    """Probabilities (n, C) as they are; those of several labels as forests give them, in a list."""
+    return p if p.ndim == 2 else [np.ascontiguousarray(one) for one in np.moveaxis(p, 1, 0)]
 
 
 def smallest_share(model: Any) -> float:
@@ -95,7 +108,8 @@ def fitted_temperature(model: Any, data: FitData, result: Result) -> tuple[float
     if data.judges is not data.samples:
         rows = _some(data.judges.rows, model, data)
         output = model._average_of(data.judges.X, rows)
-        return best_temperature(output, truth[rows], weight[rows], floor), 0
+        output, truth = labels_apart(model, output), labels_apart(model, truth[rows])
+        return best_temperature(output, truth, weight[rows], floor), 0
     n_repeats = len(result.best_shares)
     total, count = np.zeros_like(truth), np.zeros(len(truth))
     for repeat in range(n_repeats):
@@ -105,7 +119,8 @@ def fitted_temperature(model: Any, data: FitData, result: Result) -> tuple[float
     rows = np.flatnonzero(count)
     output = total[rows] / count[rows, np.newaxis]
     n_models = n_repeats * model.n_estimators
-    return best_temperature(output, truth[rows], weight[rows], floor), n_models
+    output, truth = labels_apart(model, output), labels_apart(model, truth[rows])
+    return best_temperature(output, truth, weight[rows], floor), n_models
 
 
 def _some(rows: IntArray, model: Any, data: FitData) -> IntArray:

@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from randsub._sklearn import StrOptions
-from randsub._typing import FloatArray, Table
+from randsub._typing import Table
 from randsub.estimators.base import ClassificationEnsemble
-from randsub.estimators.calibration import fitted_temperature, smallest_share, tempered
+from randsub.estimators.calibration import (
+    by_label,
+    fitted_temperature,
+    labels_apart,
+    smallest_share,
+    tempered,
+)
 from randsub.estimators.constraints import VOTING
 from randsub.estimators.fit_data import FitData
 from randsub.estimators.prs import BasePRS
@@ -49,7 +55,8 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         level at which a model sees about 30 of them. Features at 0 are left out for good.
     loss : {"auto", "cross_entropy", "squared_error"} or Loss, default="auto"
         The loss; "auto" is the cross-entropy. The squared error of the shares of votes, or of the
-        probabilities, is the Brier score.
+        probabilities, is the Brier score. Of several labels, the loss is the mean over them, each
+        of two classes.
     objective : {"ensemble", "members"}, default="ensemble"
         Whether the loss is that of the averaged prediction or the average of the members' losses.
     penalty : Penalty, default=None
@@ -211,8 +218,10 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Why training ended.
     n_models_trained_ : int
         Number of base models trained, the final ensemble included.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
+    classes_ : ndarray of shape (n_classes,), or list of such arrays
+        Class labels; if y has several columns of labels, 0 and 1 for each.
+    n_outputs_ : int
+        Number of columns of y; 1 if it has one dimension.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -270,7 +279,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         else:
             self.n_models_trained_ += n_models
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Table) -> Any:
         """Class probabilities: the average over the members, calibrated.
 
         Parameters
@@ -279,11 +288,12 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
 
         Returns
         -------
-        p : ndarray of shape (n_samples, n_classes)
+        p : ndarray of shape (n_samples, n_classes), or list of such arrays
             Columns in the order of ``classes_``. With ``calibrate=False``, average probabilities of
-            the members, or fractions of votes.
+            the members, or fractions of votes. If y has several labels, one array per label, of
+            shape (n_samples, 2): the probability that a sample does not have it, and that it has.
         """
-        output = self._average(X)
-        if not hasattr(self, "temperature_"):
-            return output
-        return tempered(output, self.temperature_, smallest_share(self))
+        output = labels_apart(self, self._average(X))
+        if hasattr(self, "temperature_"):
+            output = tempered(output, self.temperature_, smallest_share(self))
+        return by_label(output)

@@ -41,12 +41,17 @@ class NamedBases(BaseComposition):
         Parameters
         ----------
         **params : dict
-            As in scikit-learn's ``VotingClassifier``.
+            As in scikit-learn's ``VotingClassifier``. ``solver__learning_rate`` and other
+            parameters of the solver can also be set if ``solver`` is None; they then change the
+            default solver.
 
         Returns
         -------
         self : object
         """
+        nested = any(name.startswith("solver__") for name in params)
+        if nested and params.get("solver", self.solver) is None:
+            params["solver"] = self._default_solver()
         if is_mix(params.get("estimator", self.estimator)):
             return self._set_params("estimator", **params)
         return super().set_params(**params)

@@ -22,6 +22,7 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
 from randsub.distributions import SubsetDistribution
+from randsub.engines.base import takes_outputs
 from randsub.estimators.assembly import assemble
 from randsub.estimators.base import SubspaceEnsemble
 from randsub.estimators.constraints import CONSTRAINTS
@@ -66,6 +67,7 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
     solver: Solver | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
+    _takes_outputs: ClassVar[bool] = True
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -87,6 +89,16 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             }
         return self.named_bases() if is_mix(self.estimator) else super()._bases()
 
+    def _bases_take_outputs(self) -> bool:
+        try:
+            bases = self._bases().values()
+        except ValueError:
+            # Bad base models are an error of fit.
+            return False
+        classifies = self._task == "classification"
+        known = [takes_outputs(base, classifies=classifies) is True for base in bases]
+        return any(known) if self._chooses_bases else all(known)
+
     def _suited(self, bases: dict[str, Any], samples: Samples) -> dict[str, Any]:
         if not self._chooses_bases:
             return bases
@@ -94,16 +106,19 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         if self.validation_fraction is not None:
             n_train = int(n_train * (1.0 - self.validation_fraction))
         n_train -= -(-n_train // self._solver().n_batches)
+        classifies, several = self._task == "classification", samples.y.ndim == 2
+        n_classes = len(self.classes_) if classifies else None
         facts = Facts(
             n_samples=self._most_rows(n_samples),
             n_train=min(n_train, self._search_rows(n_train) or n_train),
-            n_classes=len(self.classes_) if hasattr(self, "classes_") else None,
+            n_classes=2 if classifies and several else n_classes,
             is_sparse=issparse(samples.X),
         )
         return {
             name: self._checked_base(base)
             for name, base in portfolio(self._task, facts)
             if name in bases
+            and (not several or takes_outputs(base, classifies=classifies) is not False)
         }
 
     def _fills_missing(self) -> bool:
@@ -155,8 +170,10 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             Training data. Sparse matrices and missing values are accepted if the base model
             supports them; for a pandas or polars frame, base models receive frames, unless its
             columns must be encoded.
-        y : array-like of shape (n_samples,)
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets. Several columns are outputs of a regression, or labels of a classification,
+            1 where a sample has the label and 0 where it has not; the base model must take them.
+            One alpha is learned for all columns, from the mean of their losses.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in losses and scores, and in the base models if they accept
             weights. Samples of weight 0 are left out.
@@ -223,6 +240,7 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         )
 
     def _learn(self, data: FitData, logbook: Logbook) -> None:
+        self.n_outputs_ = data.dispatcher.engines[0].learner.n_targets or 1
         problem, settings, theta = assemble(self, data)
         self._distribution, self.solver_ = problem.distribution, clone(self._solver())
         run = EnsembleRun(self, data, problem, settings, logbook)

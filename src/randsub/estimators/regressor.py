@@ -40,7 +40,8 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     loss : {"auto", "squared_error", "huber", "poisson"} or Loss, default="auto"
         The loss; "auto" is the squared error. Targets are centred and scaled by their mean and
         standard deviation first (divided by their mean for "poisson"), so that penalties and
-        tolerances do not depend on units.
+        tolerances do not depend on units. Of several outputs, each by its own, and the loss is the
+        mean over them.
     objective : {"ensemble", "members"}, default="ensemble"
         Whether the loss is that of the averaged prediction or the average of the members' losses.
     penalty : Penalty, default=None
@@ -191,6 +192,8 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Why training ended.
     n_models_trained_ : int
         Number of base models trained, the final ensemble included.
+    n_outputs_ : int
+        Number of columns of y; 1 if it has one dimension.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from randsub._tables import (
     n_rows,
     numeric_columns,
     row_portions,
+    shape_of,
+    short_indices,
     to_array,
 )
 from randsub._typing import IntArray, Table
@@ -33,6 +36,7 @@ from randsub.estimators.missing_values import (
     refusal_of,
     transformers_of,
 )
+from randsub.estimators.targets import check_alike, check_takes_outputs, checked_columns
 
 # Its square leaves room for products with other numbers of this size, and for long sums.
 LARGEST = 1e100
@@ -65,13 +69,18 @@ def check_input(
         )
     model._check_targets(samples.y, samples.rows)
     bases = model._suited(bases, samples)
+    n_targets = None if samples.y.ndim == 1 else samples.y.shape[1]
+    if n_targets is not None:
+        check_takes_outputs(bases, n_targets, classifies=model._task == "classification")
     routed = _routed(model, bases, sample_weight, fit_params)
     encoder = _encoder(model, samples, [*bases.values()])
     _check_missing(model, X, encoder, tags)
     kind = frame_kind(X)
     layout = (kind, list(X.columns)) if kind else ("sparse" if issparse(X) else None, [])
     learners = [
-        model._learner(base, passes_weight, len(samples.rows), len(bases))
+        replace(
+            model._learner(base, passes_weight, len(samples.rows), len(bases)), n_targets=n_targets
+        )
         for base, (passes_weight, _) in zip(bases.values(), routed, strict=True)
     ]
     metadata = [params for _, params in routed]
@@ -178,7 +187,11 @@ def _validation(
     if given.encoder is None:
         X_val = match_frame(X_val, given.samples.X)
     numeric = model._task == "regression"
-    return check_samples(model, X_val, y_val, sample_weight_val, y_numeric=numeric, suffix="_val")
+    samples = check_samples(
+        model, X_val, y_val, sample_weight_val, y_numeric=numeric, suffix="_val"
+    )
+    check_alike(samples.y, given.samples.y, classifies=not numeric)
+    return samples
 
 
 def _check_width(model: Any, X: Table, tags: Any, *, reset: bool, **options: Any) -> Table:
@@ -224,7 +237,7 @@ def check_table(
                 _check_numbers(model, X[:, columns[part]], options)
             return X
         check_magnitude(X, "X")
-        return _short_indices(X)
+        return short_indices(X)
     for n, what in ((n_rows(X), "sample(s)"), (X.shape[1], "feature(s)")):
         least = min_samples if what == "sample(s)" else 1
         if n < least:
@@ -260,17 +273,6 @@ def refuse_missing(model: Any, X: Table, columns: IntArray) -> None:
         check_array(numbers, input_name="X", estimator=model)
 
 
-def _short_indices(X: Table) -> Table:
-    """A sparse matrix with 32-bit indices if possible: many base models need them."""
-    if not issparse(X) or X.indices.dtype == np.int32 == X.indptr.dtype:
-        return X
-    if max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
-        return X
-    return type(X)(
-        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape, copy=False
-    )
-
-
 def check_samples(
     model: Any, X: Table, y: Any, sample_weight: Any, *, y_numeric: bool, suffix: str = ""
 ) -> Samples:
@@ -280,8 +282,11 @@ def check_samples(
             f"This {type(model).__name__} estimator requires y{suffix} to be passed, but the "
             "target y is None."
         )
-    with np.errstate(invalid="ignore"):
-        y = check_y(y, multi_output=False, y_numeric=y_numeric, estimator=model)
+    if len(shape := shape_of(y)) > 1 and shape[1] > 1:
+        y = checked_columns(model, y, numeric=y_numeric, suffix=suffix)
+    else:
+        with np.errstate(invalid="ignore"):
+            y = check_y(y, multi_output=False, y_numeric=y_numeric, estimator=model)
     if y_numeric:
         y = _as_numbers(y, f"y{suffix}")
         check_magnitude(y, f"y{suffix}")
@@ -309,7 +314,7 @@ def _as_numbers(y: Any, name: str) -> Any:
                 return numbers
     raise ValueError(
         f"{name} must hold finite numbers in regression, got values of type {y.dtype} such as "
-        f"{y[0].item()!r}. For classes use a classifier."
+        f"{y.ravel()[0].item()!r}. For classes use a classifier."
     )
 
 

@@ -64,6 +64,13 @@ def check_rows(
     missing = [name for name in names[:2] if name not in present]
     if missing:
         raise ValueError(f"{present[0]} was given without {missing[0]}; give both, or neither.")
+    if getattr(model, "n_outputs_", 1) > 1:
+        raise ValueError(
+            f"A report scores models of one target, and this {type(model).__name__} has "
+            f"{model.n_outputs_}. Leave out {' and '.join(present)}: the page then shows "
+            "importances, training and how to fit the model again. Its score on new rows is "
+            "model.score(X, y)."
+        )
     try:
         if frame_kind(X) is None:
             X = check_array(X, accept_sparse="csr", ensure_all_finite="allow-nan")

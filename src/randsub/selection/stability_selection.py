@@ -271,7 +271,8 @@ def stability(
     check_weights_are_taken(model, sample_weight)
     samples = check_samples(model, X, y, sample_weight, y_numeric=False)
     rng = check_random_state(random_state)
-    strata = np.unique(samples.y, return_inverse=True)[1] if is_classifier(model) else None
+    has_classes = is_classifier(model) and samples.y.ndim == 1
+    strata = np.unique(samples.y, return_inverse=True)[1] if has_classes else None
     replicates = [
         Replicate(_subsample(samples.rows, fraction, strata, np.random.default_rng(seed)), seed)
         for seed in draw_seeds(n_runs, rng)

@@ -46,6 +46,12 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _predictions(model: Any, X: pd.DataFrame, *, probabilities: bool) -> pd.DataFrame:
+    if getattr(model, "n_outputs_", 1) > 1:
+        raise ValueError(
+            f"The model predicts {model.n_outputs_} columns, and randsub predict writes one "
+            "prediction per row. Read it in Python, with randsub.io.ModelFolder.read(path).model, "
+            "and call its predict."
+        )
     # A model that was trained on arrays would warn about the names.
     table = X if hasattr(model, "feature_names_in_") else X.to_numpy()
     if not probabilities:

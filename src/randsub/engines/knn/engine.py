@@ -43,6 +43,7 @@ class KNNEngine(CompiledEngine):
     reproduced: ClassVar[Mapping[type, Parameters]] = dict.fromkeys(
         (KNeighborsClassifier, KNeighborsRegressor), PARAMETERS
     )
+    takes_outputs: ClassVar[bool] = True
 
     @classmethod
     def _obstacle(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> str | None:
@@ -65,10 +66,15 @@ class KNNEngine(CompiledEngine):
             or rows.shape[0] < model.n_neighbors
         ):
             return None
+        codes = targets.reshape(len(targets), -1)
+        if codes.shape[1] != (learner.n_targets or 1):
+            return None
         if learner.classes is not None:
-            if not np.isin(model.classes_, learner.classes).all():
+            of_outputs = [model.classes_] if learner.n_targets is None else model.classes_
+            if not all(np.isin(classes, learner.classes).all() for classes in of_outputs):
                 return None
-            targets = np.searchsorted(learner.classes, model.classes_)[targets]
+            numbers = [np.searchsorted(learner.classes, classes) for classes in of_outputs]
+            targets = np.column_stack([a[b] for a, b in zip(numbers, codes.T, strict=True)])
         everything, seed = np.ones((1, X.shape[1]), dtype=bool), np.zeros(1, dtype=int)
         batch = MaskBatch(lines(rows), targets, everything, lines(X), seed, None)
         return self._predict(batch)[0]
@@ -76,7 +82,8 @@ class KNNEngine(CompiledEngine):
     def _predict(self, batch: MaskBatch) -> FloatArray:
         learner, k = self.learner, int(self.learner.estimator.n_neighbors)
         columns, query = batch.columns, batch.query
-        values = np.asarray(batch.targets, dtype=np.float64)
+        values = np.ascontiguousarray(batch.targets, dtype=np.float64)
+        values = values.reshape(len(values), learner.n_targets or 1)
         mode = REGRESSION
         if learner.classes is not None:
             mode = PROBABILITIES if learner.voting == "soft" else VOTES

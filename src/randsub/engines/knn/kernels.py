@@ -55,8 +55,8 @@ class Single(NamedTuple):
 class Answer(NamedTuple):
     """How nearest rows become a prediction.
 
-    ``values`` are the targets of the rows, or their class numbers; ``mode`` is REGRESSION,
-    PROBABILITIES or VOTES.
+    ``values`` (n_rows, K) are the targets of the rows, or their class numbers, of each output;
+    ``mode`` is REGRESSION, PROBABILITIES or VOTES.
     """
 
     values: FloatArray
@@ -365,7 +365,7 @@ def _put_in_order(rows):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _collect(rows, squares, answer, out):  # type: ignore[no-untyped-def]
-    """Turn the nearest rows of one query into its prediction (C,)."""
+    """Turn the nearest rows of one query into its prediction (C,), output by output."""
     values, by_distance, mode = answer
     exact = False
     if by_distance:
@@ -373,6 +373,8 @@ def _collect(rows, squares, answer, out):  # type: ignore[no-untyped-def]
             exact |= squares[p] == 0.0
     else:
         _put_in_order(rows)
+    n_outputs = values.shape[1]
+    n_columns = len(out) // n_outputs
     total = 0.0
     for p in range(len(rows)):
         weight = 1.0
@@ -382,17 +384,19 @@ def _collect(rows, squares, answer, out):  # type: ignore[no-untyped-def]
         elif by_distance:
             weight = 1.0 / np.sqrt(squares[p])
         total += weight
-        if mode == REGRESSION:
-            out[0] += weight * values[rows[p]]
-        else:
-            out[int(values[rows[p]])] += weight
+        for k in range(n_outputs):
+            if mode == REGRESSION:
+                out[k] += weight * values[rows[p], k]
+            else:
+                out[k * n_columns + int(values[rows[p], k])] += weight
     if mode == VOTES:
-        best = 0
-        for c in range(len(out)):
-            if out[c] > out[best]:
-                best = c
-        for c in range(len(out)):
-            out[c] = 1.0 if c == best else 0.0
+        for first in range(0, len(out), n_columns):
+            best = first
+            for c in range(first, first + n_columns):
+                if out[c] > out[best]:
+                    best = c
+            for c in range(first, first + n_columns):
+                out[c] = 1.0 if c == best else 0.0
     else:
         for c in range(len(out)):
             out[c] /= total
