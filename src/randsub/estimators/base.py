@@ -135,9 +135,8 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
     _takes_outputs: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON
 
-    @abstractmethod
     def _check_targets(self, y: Any, rows: IntArray) -> None:
-        """Raise an error if the targets of these rows are invalid."""
+        """Raise an error if the targets of these rows are invalid; any numbers are valid."""
 
     @abstractmethod
     def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
@@ -426,9 +425,6 @@ class RegressionEnsemble(RegressorMixin, SubspaceEnsemble):
 
     def _default_estimator(self) -> Any:
         return DecisionTreeRegressor()
-
-    def _check_targets(self, y: Any, rows: IntArray) -> None:
-        """Do nothing: any numbers are valid, unless the loss requires more."""
 
     def _encode(self, y: Any, rows: IntArray) -> tuple[FloatArray, IntArray | None]:
         return np.asarray(y, dtype=float).reshape(len(y), -1), None
