@@ -76,11 +76,11 @@ def counting() -> Iterator[Count]:
     former = {name: getattr(Dispatcher, name) for name in ("predict", "fit")}
 
     def watched(train: Any) -> Any:
-        def method(self: Dispatcher, assignments: Sequence[Any]) -> Any:
+        def method(self: Dispatcher, assignments: Sequence[Any], *more: Any) -> Any:
             for masks in (one.masks for one in assignments):
                 features = masks.nnz if issparse(masks) else np.count_nonzero(masks)
                 count.sizes.append((masks.shape[0], int(features)))
-            return train(self, assignments)
+            return train(self, assignments, *more)
 
         return method
 

@@ -25,5 +25,5 @@ def test_code_of_the_readme_runs(block):
 
 
 def test_nothing_is_left_to_fill_in():
-    assert len(BLOCKS) >= 2
+    assert len(BLOCKS) >= 1
     assert not re.search(r"@[A-Z]+@|TODO", README.read_text(encoding="utf-8"))

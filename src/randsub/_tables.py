@@ -324,7 +324,8 @@ def shape_of(values: Any) -> tuple[int, ...]:
     if hasattr(values, "shape"):
         return tuple(values.shape)
     try:
-        return np.shape(values)
+        # Not np.shape, which some array-likes refuse.
+        return np.asarray(values).shape
     except ValueError:
         return ()
 

@@ -309,7 +309,11 @@ def r_squared(y: FloatArray, f: FloatArray, sample_weight: FloatArray) -> float:
     if (np.ptp(y[sample_weight > 0.0], axis=0) == 0.0).any():
         return float("nan")
     mean = np.average(y, axis=0, weights=sample_weight)
-    return float(np.mean(1.0 - sample_weight @ (y - f) ** 2 / (sample_weight @ (y - mean) ** 2)))
+    spread = sample_weight @ (y - mean) ** 2
+    # The squares of tiny differences are 0.
+    if not spread.all():
+        return float("nan")
+    return float(np.mean(1.0 - sample_weight @ (y - f) ** 2 / spread))
 
 
 def accuracy(y: FloatArray, f: FloatArray, sample_weight: FloatArray, n_labels: int = 1) -> float:

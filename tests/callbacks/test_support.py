@@ -160,7 +160,7 @@ def test_a_network_shows_where_it_is(capsys):
     shown = capsys.readouterr().err
     assert names == [("PRSNetwork, lam=0", 6 / 9), ("PRSNetwork, lam=0.01", 1.0)]
     # One bar over the epochs of both.
-    assert "PRSNetwork, lam=0:  67%" in shown
+    assert "PRSNetwork, lam=0.01:  67%" in shown
     assert "6/9" in shown
     assert "PRSNetwork, lam=0.01: 100%" in shown
     names.clear()

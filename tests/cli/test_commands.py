@@ -164,7 +164,7 @@ def test_select_a_minimal_set(here, capsys):
     assert "x2" in found["selected"]
     assert found["score"] > 0.9 < found["score_of_all"]
     assert list(pd.read_csv("s.csv").columns) == [*found["selected"], "y"]
-    assert run(*words) == Exit.DONE
+    assert run(*words, "--force") == Exit.DONE
     told = "".join(capsys.readouterr())
     assert "2 of 4 features" in told
     assert "Cross-validated score" in told

@@ -60,13 +60,13 @@ def test_predictions_of_training_rows_are_not_scored_as_new(tables, capsys):
     assert "score" not in told
     assert told["training_rows"] == 60
     assert told["training_score"] == pytest.approx(model.score(old.drop(columns="y"), old["y"]))
-    assert run("predict", "model", "mixed.csv", "-o", "p.csv") == Exit.DONE
+    assert run("predict", "model", "mixed.csv", "-o", "p.csv", "--force") == Exit.DONE
     said = capsys.readouterr().err
     expected = model.score(new.drop(columns="y"), new["y"])
     assert f"20 of 90 rows are training rows, and R2 of the others is {expected:.4f}" in said
     assert "how well they are remembered" in said
     assert len(pd.read_csv("p.csv")) == 90
-    assert run("predict", "model", "new.csv", "-o", "p.csv", "--json") == Exit.DONE
+    assert run("predict", "model", "new.csv", "-o", "p.csv", "--force", "--json") == Exit.DONE
     told = document(capsys)
     assert told["score"] == pytest.approx(expected)
     assert "training_rows" not in told
@@ -74,7 +74,7 @@ def test_predictions_of_training_rows_are_not_scored_as_new(tables, capsys):
 
 def test_a_single_training_row_has_no_score(tables, capsys):
     tables[0][:1].to_csv("one.csv", index=False)
-    assert run("predict", "model", "one.csv", "-o", "p.csv") == Exit.DONE
+    assert run("predict", "model", "one.csv", "-o", "p.csv", "--force") == Exit.DONE
     assert "R2" not in capsys.readouterr().err
 
 
@@ -144,10 +144,10 @@ def test_held_out_rows_are_not_trained_on(here, capsys):
 
 def test_the_report_uses_the_test_table_of_the_fit(tables, here, capsys):
     assert run(*FIT, "--test", "new.csv", "-q") == Exit.DONE
-    assert run("report", "m", "-o", "r.html") == Exit.DONE
+    assert run("report", "m", "-o", "r.html", "--force") == Exit.DONE
     assert "scored on the same 70 rows" in (here / "r.html").read_text()
     (here / "new.csv").unlink()
-    assert run("report", "m", "-o", "r.html") == Exit.DONE
+    assert run("report", "m", "-o", "r.html", "--force") == Exit.DONE
     assert "new.csv no longer exists" in capsys.readouterr().err
     assert "a part of the training rows was set aside" in (here / "r.html").read_text()
 

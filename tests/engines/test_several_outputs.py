@@ -22,6 +22,9 @@ from sklearn.tree import DecisionTreeRegressor
 from randsub.engines import ENGINES, GenericEngine, KNNEngine, Learner
 from randsub.engines.target_units import Unit, needs_units, unit_of
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 RNG = np.random.default_rng(0)
 X, X_NEW = RNG.normal(size=(50, 5)), RNG.normal(size=(13, 5))
 NUMBERS = RNG.normal(size=(50, 3)) + X[:, :3]

@@ -21,6 +21,9 @@ from randsub import PRSRegressor
 from randsub.estimators.categories import CategoryEncoder
 from randsub.exceptions import BaseModelError
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 QUICK = {"n_estimators": 20, "max_iter": 5, "n_batches": 2, "n_revivals": 0, "random_state": 0}
 
 

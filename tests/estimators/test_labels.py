@@ -26,6 +26,9 @@ from randsub.io import DataFacts, ModelFolder, load, save
 from randsub.penalties import ExpectedSize
 from randsub.selection import stability
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 SMALL = {"n_estimators": 8, "max_iter": 4, "n_batches": 3, "n_revivals": 0, "random_state": 0}
 X, Y = make_multilabel_classification(
     n_samples=90, n_features=6, n_classes=3, n_labels=2, random_state=1

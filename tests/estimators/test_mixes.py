@@ -556,7 +556,7 @@ def test_callbacks_see_the_mix_and_change_nothing():
     assert_same_model(classifier().fit(XC[:60], YC[:60]), model)
 
 
-@pytest.mark.parametrize("callback", [TimeLimit(0.02), EarlyStopping(2, tol=10.0)])
+@pytest.mark.parametrize("callback", [TimeLimit(1.0), EarlyStopping(2, tol=10.0)])
 def test_callbacks_end_a_fit(callback):
     model = classifier(max_iter=10**6, n_iter_no_change=None).set_callbacks(callback).fit(XC, YC)
     assert model.stop_reason_.startswith(type(callback).__name__)

@@ -12,6 +12,9 @@ from randsub import PRSRegressor, RandomSubspaceRegressor
 from randsub.estimators.validation import LARGEST, check_magnitude
 from randsub.network import PRSNetwork
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 X = np.random.default_rng(0).normal(size=(20, 3))
 Y = X[:, 0]
 SMALL = {"n_estimators": 3, "random_state": 0}

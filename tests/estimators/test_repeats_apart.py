@@ -244,10 +244,10 @@ def interrupt_at(monkeypatch, repeat, epoch):
             if state.epoch == epoch:
                 raise KeyboardInterrupt
 
-    def interrupted(problem, settings, theta, rngs, **options):
+    def interrupted(problem, settings, theta, rngs, callbacks, **options):
         begun.append(1)
-        callbacks = [Signal()] if len(begun) == repeat else []
-        return SOLVE(problem, settings, theta, rngs, callbacks, **options)
+        more = [Signal()] if len(begun) == repeat else []
+        return SOLVE(problem, settings, theta, rngs, [*callbacks, *more], **options)
 
     monkeypatch.setattr(apart, "solve", interrupted)
 

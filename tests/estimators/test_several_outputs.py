@@ -40,6 +40,9 @@ from randsub.losses import Huber, Loss
 from randsub.penalties import ExpectedSize
 from randsub.selection import stability
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 SMALL = {"n_estimators": 8, "max_iter": 4, "n_batches": 3, "n_revivals": 0, "random_state": 0}
 RNG = np.random.default_rng(0)
 N, M = 90, 6

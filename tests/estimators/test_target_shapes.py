@@ -14,6 +14,9 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 SMALL = {"n_estimators": 3, "max_iter": 1, "n_batches": 2, "n_revivals": 0, "random_state": 0}
 N = 20
 X = np.random.default_rng(0).normal(size=(N, 3))

@@ -444,7 +444,8 @@ OUR_TYPES = """
     estimators.regressor.PRSRegressor estimators.standardize.Standardizer
     estimators.training_rows.TrainingRows
     io.safe_forms.SafeForm
-    losses.CrossEntropy losses.Huber losses.PoissonDeviance losses.SquaredError
+    losses.CrossEntropy losses.Huber losses.MeanOverOutputs losses.PoissonDeviance
+    losses.SquaredError
     network.links.InferredNetwork network.prs.PRSNetwork
     optim.adam.ProjectedAdam optim.descent.ProjectedGradientDescent optim.fisher.FisherAdam
     optim.logit.LogitAdam optim.proximal.ProximalAdam

@@ -477,6 +477,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert told["shares"] == pytest.approx(expected.shares_.mean().to_dict())
     links = pd.read_csv("l.csv")
     np.testing.assert_allclose(links["weight"], expected.links()["weight"])
+    words.append("--force")
     assert main([*words, "--base-param", "n_neighbors=7"]) == 1
     assert "which of knn, svm it belongs to" in capsys.readouterr().err
     assert main(words) == 0

@@ -534,7 +534,7 @@ def test_the_function_lists_the_links_of_the_estimator():
 def test_progress(capsys, lam):
     fitted(lam=lam, block_size=4, verbose=1)
     shown = capsys.readouterr().err
-    assert ("15/15" if lam == 0.0 else "24/24") in shown
+    assert ("90/90" if lam == 0.0 else "24/24") in shown
     fitted(lam=lam, verbose=0)
     assert capsys.readouterr().err == ""
 

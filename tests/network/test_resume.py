@@ -125,9 +125,12 @@ def test_made_up_content_is_refused(stopped, tmp_path, name):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_time_limit_leaves_no_target_and_no_value_out(way):
-    model = fitted(make(**WAYS[way], max_iter=10**5).set_callbacks(TimeLimit(0.02)))
-    assert model.stop_reason_ == "TimeLimit: 0.02 seconds are over"
-    assert len(model.path_) == (3 if way == "path" else 1)
+def test_a_time_limit_leaves_no_target_out(way):
+    model = fitted(
+        make(**WAYS[way], max_iter=10**5, n_iter_no_change=10**5).set_callbacks(TimeLimit(2.0))
+    )
+    assert model.stop_reason_.startswith("TimeLimit: ")
+    # Of a path, penalties whose first models could not be trained in time are left out.
+    assert 1 <= len(model.path_) <= (3 if way == "path" else 1)
     # Every gene may have a regulator, and each is seen with some probability at the start.
     assert (model.link_weights_.sum(axis=0) > 0.0).all()

@@ -32,6 +32,7 @@ from randsub.parallel import (
     blas_threads,
     dispatch,
 )
+from randsub.parallel import piece as piece_module
 
 N, N_VAL, M = 40, 9, 5
 
@@ -404,7 +405,7 @@ def test_tasks_are_cut_by_the_time_of_their_own_base_model(data, work, monkeypat
             return super().predict_many(X_train, y_train, masks, *args, **kwargs)
 
     clock = Clock()
-    monkeypatch.setattr(dispatch, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(piece_module, "time", SimpleNamespace(perf_counter=lambda: clock.now))
     fast, slow = Timed(0.4 * dispatch.SECONDS_PER_TASK), Timed(1.2 * dispatch.SECONDS_PER_TASK)
     dispatcher = Dispatcher([fast, slow], data, n_jobs=2)
     mixed = [replace(a, base=base) for a in (work[2], work[2]) for base in (0, 1)]

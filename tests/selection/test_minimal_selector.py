@@ -28,6 +28,9 @@ from randsub.selection.minimal_selector import smallest_as_good
 from randsub.selection.nested_sets import random_splits, redundant_last, sizes_of_sets
 from randsub.selection.plain_predictor import plain_predictor
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 TINY = {"n_estimators": 12, "max_iter": 15, "learning_rate": 0.05, "n_batches": 2}
 LARGER = {**TINY, "n_estimators": 40, "max_iter": 40}
 

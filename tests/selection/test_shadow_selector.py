@@ -19,6 +19,9 @@ from randsub import PRSClassifier, PRSRegressor
 from randsub.penalties import ExpectedSize
 from randsub.selection import ShadowSelector
 
+# Some base models are left to scikit-learn here, which a fit says.
+pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
+
 PRS = {"n_estimators": 20, "max_iter": 40, "learning_rate": 0.02, "n_revivals": 0}
 # The least that an estimator check can bear.
 TINY = {"n_estimators": 4, "max_iter": 2, "n_batches": 2, "n_revivals": 0}

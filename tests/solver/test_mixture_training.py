@@ -10,6 +10,7 @@ import pytest
 from randsub._typing import FloatArray
 from randsub.checkpoint import frozen, thawed
 from randsub.exceptions import NoFeatureLeftWarning
+from randsub.losses import r_squared
 from randsub.optim import FisherAdam, Optimizer, ProjectedAdam, ProximalAdam
 from randsub.optim.base import Projection
 from randsub.parallel import Dispatcher
@@ -528,10 +529,15 @@ def test_each_task_on_its_own_worker_is_the_same(is_far, monkeypatch) -> None:
     monkeypatch.setattr(Dispatcher, "spread", spread)
     monkeypatch.setattr(apart, "SECONDS_WORTH_SPREADING", 0.0 if is_far else np.inf)
     settings = make_settings(max_iter=12, n_revivals=1)
-    problem = make_problem([noisy, shy], n_tasks=3)
+    problem = replace(make_problem([noisy, shy], n_tasks=3), score=r_squared)
     _, alone = all_and_each(problem, settings)
     found = apart.solve_each(problem, settings, THETA.reshape(6, 4), generators())
-    assert_same(found, [state.result() for state in alone])
+    expected = [
+        state.scored(replace(problem, targets=[target])).result()
+        for state, target in zip(alone, problem.targets, strict=True)
+    ]
+    assert np.isfinite([result.best_scores for result in expected]).all()
+    assert_same(found, expected)
     assert len(n_spread) == (2 if is_far else 0)
 
 

@@ -6,6 +6,7 @@ predictions, one for each subset, so that a prediction tells whose it is.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ class TableDispatcher:
     held_out: np.ndarray
     validation: np.ndarray
 
-    def predict(self, assignments: Sequence[Assignment]) -> list[np.ndarray]:
+    def predict(self, assignments: Sequence[Assignment], watch: Any = None) -> list[np.ndarray]:
         return [
             np.concatenate(
                 [

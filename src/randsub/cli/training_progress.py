@@ -64,7 +64,7 @@ class TrainingProgress(TimedCallback):
         self._n_lines = 0
         self._last_shown = -float("inf")
         self._n_masks = 1
-        self._n_epochs = 1.0
+        self._n_epochs, self._max_iter = 0, 1
         self._refreshes = 0
         self._is_compiling = False
         self._state: TrainingState | None = None
@@ -116,6 +116,9 @@ class TrainingProgress(TimedCallback):
     def on_epoch_end(self, state: TrainingState) -> None:
         """Show the progress, if it is time to."""
         super().on_epoch_end(state)
+        if self._state is None:
+            # Training has begun: that is worth a line, whenever the last one was.
+            self._last_shown = -float("inf")
         self._state = state
         self._refreshes += state.history[-1].refreshed
         self._show_in_time()
@@ -133,8 +136,10 @@ class TrainingProgress(TimedCallback):
 
     def _begin_loop(self, settings: Settings) -> None:
         run = self.forecast.run
-        self._n_masks = settings.n_masks
-        self._n_epochs = settings.max_iter / (run.share - run.share_before)
+        self._n_masks, self._max_iter = settings.n_masks, settings.max_iter
+        if not self._n_epochs:
+            # As many as if all parts were like the first: parts of fewer targets count for less.
+            self._n_epochs = round(settings.max_iter / (run.share - run.share_before))
 
     # -- what is shown -----------------------------------------------------------------------------
 
@@ -151,15 +156,14 @@ class TrainingProgress(TimedCallback):
         left = self.forecast.time_left()
         if left is not None and not is_over:
             times += f", about {tqdm.format_interval(left)} left"
-        epoch = run.share_before * self._n_epochs + (0 if state is None else state.epoch)
-        count = f"epoch {round(epoch)}/{round(self._n_epochs)}"
+        share = run.share_after(0.0 if state is None else state.epoch / self._max_iter)
+        count = f"epoch {round(share * self._n_epochs)}/{self._n_epochs}"
         trained = self.forecast.refresh
         models = "" if trained is None else f"  models {trained[0]}/{trained[1]}"
         numbers = ["training the first base models"] if state is None else self._numbers(state)
         if not self._updates:
             self._show(["  ".join([count + models, *numbers, times])])
             return
-        share = epoch / self._n_epochs
         bar = f"[{'#' * round(share * _BAR):.<{_BAR}}] {share:4.0%}"
         lines = (f"{count} {bar}{models}  {times}", f"{count}{models}  {times}", count)
         width = self._width() - 1

@@ -261,19 +261,22 @@ class ProgressBar(TimedCallback):
 
     def _open(self, settings: Settings, epoch: int) -> None:
         """Open a bar over the epochs of all parts of the fit, with the name of this part."""
-        run = self.forecast.run
-        self._n_epochs = settings.max_iter / (run.share - run.share_before)
+        run, self._max_iter = self.forecast.run, settings.max_iter
         name = self.description or run.name
         if self._bar is None:
-            begin = round(run.share_before * self._n_epochs + epoch)
-            self._bar = Bar(name, round(self._n_epochs), "epoch", begin)
+            # As many as if all parts were like this one: parts of fewer targets count for less.
+            self._n_epochs = round(settings.max_iter / (run.share - run.share_before))
+            self._bar = Bar(name, self._n_epochs, "epoch", self._position(epoch))
         self._bar.description = name
         self._bar.say("")
 
     def _move(self, state: TrainingState) -> None:
         if self._bar is not None:
-            begin = self.forecast.run.share_before * self._n_epochs
-            self._bar.move(round(begin + state.epoch), self.forecast.time_left)
+            self._bar.move(self._position(state.epoch), self.forecast.time_left)
+
+    def _position(self, epoch: int) -> int:
+        """Epochs of the whole fit that are done after an epoch of this part."""
+        return round(self.forecast.run.share_after(epoch / self._max_iter) * self._n_epochs)
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Move the bar."""

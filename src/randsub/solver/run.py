@@ -43,6 +43,10 @@ class Run(ABC):
         """Name of what is being trained."""
         return type(self.estimator).__name__
 
+    def share_after(self, done: float) -> float:
+        """Fraction of the whole work that is done after a fraction of the current loop."""
+        return self.share_before + (self.share - self.share_before) * done
+
     @property
     @abstractmethod
     def can_predict(self) -> bool:
