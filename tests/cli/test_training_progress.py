@@ -131,7 +131,7 @@ def test_elsewhere_there_is_a_line_now_and_then():
     lines = stream.getvalue().splitlines()
     assert lines[0] == "compiling, once on this machine"
     assert [line.split()[1] for line in lines[1:]] == [
-        *("0/100", "1/100", "21/100", "41/100", "50/100")
+        *("0/100", "1/100", "20/100", "40/100", "50/100")
     ]
     assert "\x1b" not in stream.getvalue()
 

@@ -139,7 +139,7 @@ def test_several_masks_are_unbiased(objective, away):
 @every_place
 def test_many_drawn_masks_are_unbiased(kind, objective, away):
     """Within the exact standard error of the mean, which is small beside the gradient."""
-    n_masks = 100_000
+    n_masks = 150_000
     truth = make_truth(kind, 6, seed=4)
     theta, theta_q = some_thetas(6, away)
     masks = Bernoulli(6).sample(theta_q, n_masks, np.random.default_rng(5))

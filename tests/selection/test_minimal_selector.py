@@ -362,7 +362,7 @@ def test_not_fitted():
             PRSRegressor(DecisionTreeRegressor(), **flat(**TINY)),
             predictor=Ridge(),
             cv=2,
-            n_candidates=2,
+            n_candidates=0,
         ),
     ]
 )

