@@ -48,7 +48,10 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 nitpicky = True
 # Other projects' objects: the build reads nothing from the network.
-OTHERS = ("dataclasses", "joblib", "matplotlib", "networkx", "numpy", "pandas", "scipy", "sklearn")
+OTHERS = (
+    *("collections", "dataclasses", "joblib", "matplotlib", "networkx", "numpy", "pandas", "scipy"),
+    "sklearn",
+)
 nitpick_ignore_regex = [(r"py:.*", rf"({'|'.join(OTHERS)})\..*")]
 
 # -- pictures -----------------------------------------------------------------------------------

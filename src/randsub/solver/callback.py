@@ -211,7 +211,7 @@ class ProgressBar(TimedCallback):
 
     While base models are trained, it shows how many of them are done. The time left is estimated
     from the measured times of models and epochs, for all parts of the fit; see
-    :mod:`randsub.solver.forecast`.
+    ``randsub.solver.forecast``.
 
     Parameters
     ----------
