@@ -77,6 +77,8 @@ def test_sklearn_conventions(estimator, check):
     [RaSEClassifier(LogisticRegression()), RaSERegressor(Ridge())],
     ids=["classifier", "regressor"],
 )
+# Sparse data are left to scikit-learn, which a fit says.
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
 def test_weights_are_copies_where_nothing_is_drawn_or_counted(estimator, check):
     """The check gives RaSE splits of its own; without them this could not hold."""
     small = {**SMALL, "validation_fraction": None, "max_size": 4}
