@@ -155,18 +155,22 @@ def check_answers(model: Any, query: Any) -> None:
         assert n == query.shape[0]
     else:
         assert n == len(query)
-    assert predicted.shape == (n,)
+    n_outputs = getattr(model, "n_outputs_", 1)
+    assert predicted.shape == ((n,) if n_outputs == 1 else (n, n_outputs))
     if not hasattr(model, "classes_"):
         assert predicted.dtype == np.float64
         assert np.isfinite(predicted).all()
         return
-    assert predicted.dtype == model.classes_.dtype
-    assert np.isin(predicted, model.classes_).all()
-    shares = model.predict_proba(query)
-    assert shares.shape == (n, len(model.classes_))
-    assert (shares >= 0.0).all()
-    # Base models answer single precision in single precision.
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-6)
+    # Of several labels, an array each.
+    answers = model.predict_proba(query), model.classes_, predicted.T
+    of_labels = zip(*answers, strict=True) if n_outputs > 1 else [answers]
+    for shares, classes, labels in of_labels:
+        assert labels.dtype == classes.dtype
+        assert np.isin(labels, classes).all()
+        assert shares.shape == (n, len(classes))
+        assert (shares >= 0.0).all()
+        # Base models answer single precision in single precision.
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-6)
 
 
 def judge(case: Case, tally: Tally) -> None:
