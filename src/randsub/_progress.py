@@ -57,8 +57,9 @@ class Bar:
         self._bar.set_description(self.description + (text and f" ({text})"))
 
     def say_compiling(self) -> None:
-        """Show that an engine is being compiled."""
-        self.say("compiling, once per machine")
+        """Show that an engine is being compiled; once, although there are many kernels."""
+        if self._said != (text := "compiling, once per machine"):
+            self.say(text)
 
     def tell(self, **figures: str) -> None:
         """Show figures after the bar, from the next step on."""
