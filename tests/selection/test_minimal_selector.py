@@ -359,7 +359,9 @@ def test_not_fitted():
     [
         MinimalSelector(Ridge(), cv=3),
         MinimalSelector(
-            PRSRegressor(DecisionTreeRegressor(), **flat(**TINY)),
+            PRSRegressor(
+                DecisionTreeRegressor(), **flat(**{**TINY, "n_estimators": 5, "max_iter": 2})
+            ),
             predictor=Ridge(),
             cv=2,
             n_candidates=0,
