@@ -66,6 +66,7 @@ def watched(stream, n_epochs, seconds=1.0, width=120, run=None):
     progress.on_prepare(SETTINGS)
     progress.on_compile()
     progress.on_compile()
+    progress.on_models_trained(1000, 1000)
     progress.on_start(SETTINGS, state(0))
     for epoch in range(1, n_epochs + 1):
         for n_done in (500, 1000):
@@ -98,8 +99,7 @@ def test_models_and_the_time_left_are_shown(monkeypatch):
     assert 0.0 < left < float("inf")
     assert "epoch 39/100" in stream.getvalue()
     assert "models 500/1000  01:19 elapsed, about" in stream.getvalue()
-    limited = Part(n_parameters=300, time_limit=80.0)
-    # A second of compiling does not count.
+    limited = Part(n_parameters=300, time_limit=81.0)
     assert watched(Terminal(), 40, seconds=2.0, run=limited).forecast.time_left() == 1.0
 
 
