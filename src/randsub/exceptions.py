@@ -234,8 +234,8 @@ class UnfinishedFitError(_FieldsInArgs, RuntimeError):
         return (
             f"There is no model yet ({self.reason}): {self.n_done} of the first {self.n_all} base "
             f"models were trained in {duration(self.seconds)}. One takes {duration(each)}, so that "
-            f"all of them need {duration(each * self.n_all)}. Train each on fewer samples "
-            "(max_samples), choose a faster base model, or allow more time."
+            f"all of them need {duration(each * self.n_all)}, before the final ensemble. Train "
+            "each on fewer samples (max_samples), choose a faster base model, or allow more time."
         )
 
 
