@@ -1,7 +1,6 @@
 """The data of a fit: as passed by the user, and split and scaled for training."""
 
-import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -12,11 +11,11 @@ from sklearn.utils import check_random_state
 from randsub._tables import by_column, n_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
-from randsub.engines import ENGINES, Engine, Learner
+from randsub.engines import Learner
 from randsub.engines.target_units import needs_units, unit_of
 from randsub.estimators.categories import CategoryEncoder
+from randsub.estimators.engine_choice import choose_engines, engine_names
 from randsub.estimators.standardize import Standardizer
-from randsub.exceptions import SlowEngineWarning
 from randsub.parallel import Data, Dispatcher
 
 # n_repeats="auto" repeats where validation is noise: at least as many features as samples, and
@@ -176,19 +175,10 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     X, X_val = (part := by_column(X)), part if X_val is X else by_column(X_val)
     weight = samples.sample_weight
     most_rows = model._most_rows(n_rows(X))
-    engines = [
-        choose_engine(
-            model.engine,
-            one.estimator,
-            X,
-            samples.y,
-            weight if one.passes_weight else None,
-            most_rows,
-            bootstrap=one.bootstrap,
-            metadata=passed,
-        )(one)
-        for one, passed in zip(_in_units(given.learners, samples), given.metadata, strict=True)
-    ]
+    learners = _in_units(given.learners, samples)
+    engines = choose_engines(
+        model.engine, learners, X, samples.y, weight, most_rows, given.metadata, given.names
+    )
     return FitData(
         samples=samples,
         encoded=encoded,
@@ -222,72 +212,6 @@ def _in_units(learners: Sequence[Learner], samples: Samples) -> list[Learner]:
             learner = replace(learner, unit=unit_of(y, samples.loss_weight()[samples.rows]))
         found.append(learner)
     return found
-
-
-def choose_engine(
-    engine: str | type[Engine],
-    estimator: Any,
-    X: Table,
-    y: Any,
-    sample_weight: FloatArray | None,
-    most_rows: int | None = None,
-    *,
-    bootstrap: bool = False,
-    metadata: Collection[str] = (),
-) -> type[Engine]:
-    """The first engine that reproduces this estimator on this data, or that of the user.
-
-    ``most_rows`` is the size of the largest training set; by default all of X. ``bootstrap`` says
-    whether models are trained on bootstrap samples, ``metadata`` what else their ``fit`` is given.
-    Warns if an engine that is made for such estimators steps aside.
-    """
-    n_train = n_rows(X) if most_rows is None else most_rows
-
-    def obstacle(engine: type[Engine]) -> str | None:
-        if engine.most_rows is not None and n_train > engine.most_rows:
-            return (
-                f"supports training sets of at most {engine.most_rows} samples, got up to "
-                f"{n_train}; use max_samples, if the model has it"
-            )
-        if bootstrap and not engine.can_bootstrap:
-            return "does not draw bootstrap samples; use bootstrap=False"
-        if metadata and engine.knows(estimator):
-            return f"passes no metadata to fit, got {', '.join(metadata)}; leave it out"
-        return engine.obstacle(estimator, X, y, sample_weight)
-
-    if engine == "auto":
-        for candidate in ENGINES.values():
-            reason = obstacle(candidate)
-            if reason is None:
-                return candidate
-            if candidate.knows(estimator):
-                message = SlowEngineWarning.text(estimator, engine_name(candidate), reason)
-                warnings.warn(message, SlowEngineWarning, stacklevel=2)
-    chosen = ENGINES[engine] if isinstance(engine, str) else engine
-    if not (isinstance(chosen, type) and issubclass(chosen, Engine)):
-        raise TypeError(
-            f"engine must be 'auto', one of {list(ENGINES)}, or a subclass of "
-            f"randsub.engines.Engine, got {engine!r}."
-        )
-    reason = obstacle(chosen)
-    if reason is not None:
-        raise ValueError(
-            f"engine={engine!r} cannot train {estimator!r} on this data: it {reason}; or use "
-            "engine='auto'."
-        )
-    return chosen
-
-
-def engine_name(engine: type[Engine]) -> str:
-    """The string by which users choose an engine; the name of its class, if there is none."""
-    names = [name for name, known in ENGINES.items() if known is engine]
-    return names[0] if names else engine.__name__
-
-
-def engine_names(engines: Sequence[Engine], bases: Sequence[str]) -> str | dict[str, str]:
-    """The engine of a single base model, whose name is empty, or those of several by name."""
-    found = [engine_name(type(engine)) for engine in engines]
-    return dict(zip(bases, found, strict=True)) if bases[0] else found[0]
 
 
 def sample_limit(max_samples: Any, n_train: int) -> int | None:
