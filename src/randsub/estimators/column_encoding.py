@@ -1,0 +1,261 @@
+"""Columns that base models cannot use as they are: categories, and numbers that may be missing.
+
+Masks, alpha, groups, penalties and the fitted attributes refer to the columns of X. Only where base
+models are trained and predict does each categorical column stand for all its indicators, so these
+are always drawn together.
+
+A column of numbers with missing values, where these are filled, stands for two: the numbers, with
+the mean in place of those that are missing, and whether they are.
+
+scikit-learn's ``OneHotEncoder`` is not used: it refuses columns of mixed types, and takes ``True``
+and 1 for one category.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_object_dtype, is_string_dtype
+from scipy.sparse import issparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from randsub._tables import frame_kind, numeric_columns, take_cells, take_columns, to_array
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub.estimators.groups import column_position
+
+# Kind of a missing value, which is a category if the training data has one.
+MISSING = "missing"
+
+
+def choose_categorical(
+    categorical_features: Any, X: Table, bases: Sequence[Any], names: Sequence[str]
+) -> IntArray:
+    """Positions of the columns to encode.
+
+    Parameters
+    ----------
+    categorical_features : {"auto", "from_dtype"}, array-like or None
+        "auto": if a base model is one of scikit-learn's that accepts only numbers, the columns
+        of a frame with a categorical dtype, and those of text or objects that cannot all be
+        converted to numbers. "from_dtype": columns of text, objects or categorical dtype, for any
+        base model. Otherwise the columns: names, positions, or a mask. None: no column.
+    X : table of shape (n, M)
+    bases : sequence of estimators
+    names : sequence of str
+        Names of the columns; may be empty.
+    """
+    if categorical_features is None:
+        return np.empty(0, dtype=np.intp)
+    if not isinstance(categorical_features, str):
+        return _listed(categorical_features, X, names)
+    if frame_kind(X) is None:
+        return np.empty(0, dtype=np.intp)
+    if categorical_features == "auto" and not any(map(_only_numbers, bases)):
+        return np.empty(0, dtype=np.intp)
+    categorical, text = _dtypes(X)
+    if categorical_features == "auto":
+        # Text that can be converted to numbers is, as in scikit-learn; numbers with a categorical
+        # dtype are labels.
+        for j in np.flatnonzero(text).tolist():
+            text[j] = not _is_readable(_values(X, j))
+    return np.flatnonzero(categorical | text)
+
+
+def _only_numbers(base: Any) -> bool:
+    """Whether a base model is known to accept only numbers.
+
+    Pipelines and meta-estimators may encode categories themselves, and so may estimators of other
+    libraries.
+    """
+    if isinstance(base, Pipeline) or not type(base).__module__.startswith("sklearn."):
+        return False
+    params = base.get_params(deep=False)
+    takes_them = "categorical_features" in params or get_tags(base).input_tags.categorical
+    return not takes_them and not any(hasattr(value, "fit") for value in params.values())
+
+
+def _dtypes(frame: Table) -> tuple[BoolArray, BoolArray]:
+    """Which columns of a frame have a categorical dtype, and which hold text or objects."""
+    if frame_kind(frame) == "polars":
+        import polars as pl
+
+        categorical = [isinstance(dtype, pl.Categorical | pl.Enum) for dtype in frame.dtypes]
+        text = [isinstance(dtype, pl.String | pl.Object) for dtype in frame.dtypes]
+    else:
+        categorical = [isinstance(dtype, pd.CategoricalDtype) for dtype in frame.dtypes]
+        text = [is_object_dtype(dtype) or is_string_dtype(dtype) for dtype in frame.dtypes]
+    return np.array(categorical, dtype=bool), np.array(text, dtype=bool)
+
+
+def _is_readable(values: Any) -> bool:
+    """Whether every value can be converted to a number."""
+    try:
+        np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _listed(columns: Any, X: Table, names: Sequence[str]) -> IntArray:
+    n_features = X.shape[1]
+    if issparse(X):
+        raise ValueError("categorical_features needs a frame or a dense array, got sparse X.")
+    listed = np.asarray(columns)
+    if listed.ndim != 1:
+        raise ValueError(
+            "categorical_features must be 'auto', 'from_dtype', None or a list of columns, got "
+            f"{columns!r}."
+        )
+    if listed.dtype == bool:
+        if len(listed) != n_features:
+            raise ValueError(
+                f"categorical_features has {len(listed)} truth values, but X has {n_features} "
+                "columns."
+            )
+        return np.flatnonzero(listed)
+    position = {name: j for j, name in enumerate(names)}
+    found = [column_position(c, n_features, position, "categorical_features") for c in columns]
+    return np.unique(np.array(found, dtype=np.intp))
+
+
+def _values(X: Table, column: int) -> Any:
+    """One column as an array of objects, with None for missing values."""
+    part = take_columns(X, np.array([column]))
+    match frame_kind(part):
+        case "polars":
+            values = np.array(part.to_series().to_list(), dtype=object)
+        case "pandas":
+            values = part.iloc[:, 0].astype(object).to_numpy()
+        case _:
+            values = np.asarray(part)[:, 0].astype(object)
+    values = values.copy()
+    values[pd.isna(values)] = None
+    return values
+
+
+class ColumnEncoder:
+    """One-hot encoding of categorical columns; other columns stay numbers.
+
+    Missing numbers are replaced by the mean, with an indicator beside them, in columns that had
+    some in training.
+
+    A missing value is a category; unseen categories encode to zeros. Indicators are not scaled:
+    the squared distance between two different categories is 2, the mean squared distance of two
+    samples in a column of standard deviation 1.
+
+    Parameters
+    ----------
+    columns : int ndarray
+        Positions of the categorical columns.
+    fills : bool, default=False
+        Whether missing numbers are replaced.
+    centered : int ndarray, default=()
+        Positions of the columns of numbers that come with mean 0.
+
+    Attributes
+    ----------
+    categories_ : list of lists
+        Categories of each categorical column, in the order of their indicators.
+    filled_ : int ndarray
+        Positions of the columns of numbers with missing values in training.
+    means_ : ndarray of shape (n_features,)
+        What replaces missing numbers of each column, if they are replaced.
+    origin_ : int ndarray of shape (n_encoded,)
+        Column of X that each encoded column comes from.
+    """
+
+    def __init__(
+        self,
+        columns: IntArray,
+        *,
+        fills: bool = False,
+        centered: Sequence[int] | IntArray = (),
+    ) -> None:
+        self.columns = columns
+        self.fills = fills
+        self.centered: IntArray = np.asarray(centered, dtype=np.intp)
+
+    def fit(self, X: Table, rows: IntArray, weight: FloatArray | None = None) -> Self:
+        """Learn the categories, and what replaces missing numbers, from some rows of X."""
+        self.categories_: list[list[Any]] = []
+        for column in self.columns:
+            found = {_key(value): value for value in _values(X, column)[rows]}
+            # Sorted, for values of any types, so that the order of the rows does not matter.
+            self.categories_.append([found[key] for key in sorted(found)])
+        widths = np.ones(X.shape[1], dtype=np.intp)
+        widths[self.columns] = [len(found) for found in self.categories_]
+        self.filled_: IntArray = np.empty(0, dtype=np.intp)
+        if self.fills:
+            self._learn_means(X, rows, weight)
+            widths[self.filled_] = 2
+        self.origin_: IntArray = np.repeat(np.arange(X.shape[1]), widths)
+        return self
+
+    def _learn_means(self, X: Table, rows: IntArray, weight: FloatArray | None) -> None:
+        numbers = np.setdiff1d(np.arange(X.shape[1]), self.columns)
+        self.means_: FloatArray = np.zeros(X.shape[1])
+        if not len(numbers):
+            return
+        values = np.asarray(_numbers(X, numbers)[rows], dtype=float)
+        missing = np.isnan(values)
+        self.filled_ = numbers[missing.any(axis=0)]
+        weights = np.where(missing, 0.0, 1.0 if weight is None else weight[rows, np.newaxis])
+        totals = weights.sum(axis=0)
+        # A column of which nothing is known is 0.
+        sums = (weights * np.where(missing, 0.0, values)).sum(axis=0)
+        self.means_[numbers] = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0.0)
+        self.means_[self.centered] = 0.0
+
+    def transform(self, X: Table, scaled: Table) -> FloatArray:
+        """Encode X; numeric columns are taken from ``scaled``."""
+        numbers = np.setdiff1d(np.arange(X.shape[1]), self.columns)
+        values = _numbers(scaled, numbers) if len(numbers) else np.empty((X.shape[0], 0))
+        single = np.asarray(values).dtype == np.float32
+        encoded = np.zeros((X.shape[0], len(self.origin_)), np.float32 if single else np.float64)
+        # Of two columns, numbers come first, then whether they are missing.
+        first = np.searchsorted(self.origin_, numbers)
+        encoded[:, first] = values
+        if self.fills:
+            missing = np.isnan(encoded[:, first])
+            encoded[:, first] = np.where(missing, self.means_[numbers], encoded[:, first])
+            places = np.searchsorted(self.origin_, self.filled_)
+            encoded[:, places + 1] = missing[:, np.searchsorted(numbers, self.filled_)]
+        for column, categories in zip(self.columns, self.categories_, strict=True):
+            place = {_key(value): k for k, value in enumerate(categories)}
+            codes = np.array([place.get(_key(v), -1) for v in _values(X, column)], dtype=np.intp)
+            known = np.flatnonzero(codes >= 0)
+            begin = int(np.searchsorted(self.origin_, column))
+            encoded[known, begin + codes[known]] = 1.0
+        return encoded
+
+    def expand(self, columns: IntArray) -> IntArray:
+        """Encoded columns of some columns of X."""
+        return np.flatnonzero(np.isin(self.origin_, columns))
+
+
+def _key(value: Any) -> tuple[str, str]:
+    """Type and text of a value, which can be compared and sorted."""
+    if value is None:
+        return MISSING, ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1 and 1.0 are one category
+    kind = "number" if isinstance(value, int | float | np.number) else type(value).__name__
+    return kind, str(value)
+
+
+def _numbers(table: Table, columns: IntArray) -> Any:
+    if frame_kind(table) is None:
+        return take_cells(table, np.arange(table.shape[0]), columns)
+    try:
+        return to_array(table, columns)
+    except (TypeError, ValueError):
+        numeric = numeric_columns(table)
+        strange = [j for j in columns if not (numeric[j] or _is_readable(_values(table, j)))]
+        dtypes = list(table.dtypes)
+        shown = {str(table.columns[j]): str(dtypes[j]) for j in strange[:5]}
+        raise ValueError(
+            f"Columns {shown} are neither numbers nor categories that are encoded; list them in "
+            "categorical_features, or convert them to numbers."
+        ) from None
