@@ -13,7 +13,7 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import Learner
 from randsub.engines.target_units import needs_units, unit_of
-from randsub.estimators.categories import CategoryEncoder
+from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.engine_choice import choose_engines, engine_names
 from randsub.estimators.standardize import Standardizer
 from randsub.parallel import Data, Dispatcher
@@ -67,7 +67,7 @@ class Given(NamedTuple):
     validation: Samples | None
     metadata: Sequence[dict[str, Any]]
     layout: Layout
-    encoder: CategoryEncoder | None
+    encoder: ColumnEncoder | None
 
     def described(self) -> dict[str, str | None]:
         """Shapes, types and digests of all data."""
