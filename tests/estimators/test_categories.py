@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeRegressor
 
 from flat_parameters import flat
 from randsub import PRSRegressor
@@ -276,8 +277,8 @@ def test_columns_that_are_not_there(columns, message):
 
 def test_columns_that_are_neither_numbers_nor_categories_are_named():
     X, y = frame()
-    X["when"] = pd.date_range("2020-01-01", periods=len(X))
-    with pytest.raises(ValueError, match=r"'when': 'datetime64.*neither numbers nor categories"):
+    X["between"] = pd.interval_range(0, len(X))
+    with pytest.raises(ValueError, match=r"'between': 'interval.*neither numbers nor categories"):
         fitted(X, y)
 
 
@@ -298,3 +299,30 @@ def test_the_same_for_any_number_of_workers():
     one, two = fitted(X, y, n_jobs=1), fitted(X, y, n_jobs=2)
     np.testing.assert_array_equal(one.alpha_, two.alpha_)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("base", ["auto", KNeighborsRegressor(), DecisionTreeRegressor()], ids=str)
+def test_dates_and_times_are_refused_before_any_work(library, base):
+    times = pd.date_range("2020-01-01", periods=30)
+    for column in (times, times - times[0], times.tz_localize("UTC")):
+        X = pd.DataFrame({"a": np.arange(30.0), "when": column})
+        if library == "polars":
+            X = pl.from_pandas(X)
+        model = PRSRegressor(base, n_estimators=2, max_iter=1, random_state=0)
+        with pytest.raises(ValueError, match=r"'when': .*hold dates or times\. Convert them"):
+            model.fit(X, np.arange(30.0))
+        model.set_params(categorical_features=["when"])
+        if base != "auto":
+            assert model.fit(X, np.arange(30.0)).column_encoder_.columns.tolist() == [1]
+
+
+def test_dates_are_for_base_models_that_take_them():
+    X = pd.DataFrame({"a": np.arange(30.0), "when": pd.date_range("2020-01-01", periods=30)})
+    days = FunctionTransformer(lambda part: np.asarray(part).astype("M8[D]").astype(float))
+    choice = make_column_selector(dtype_include="datetime64")
+    base = make_pipeline(
+        ColumnTransformer([("days", days, choice)], remainder="passthrough"), KNeighborsRegressor(2)
+    )
+    model = PRSRegressor(base, n_estimators=2, max_iter=1, random_state=0).fit(X, X["a"])
+    assert np.isfinite(model.predict(X)).all()

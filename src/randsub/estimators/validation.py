@@ -27,7 +27,7 @@ from randsub._tables import (
     to_array,
 )
 from randsub._typing import IntArray, Table
-from randsub.estimators.column_encoding import ColumnEncoder, choose_categorical
+from randsub.estimators.column_encoding import ColumnEncoder, choose_categorical, refuse_times
 from randsub.estimators.fit_data import Given, Layout, Samples
 from randsub.estimators.missing_values import (
     fills_missing,
@@ -140,6 +140,8 @@ def _encoder(model: Any, samples: Samples, bases: Sequence[Any]) -> ColumnEncode
         return None
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     columns = choose_categorical(wanted, X, bases, names)
+    if frame_kind(X) is not None:
+        refuse_times(X, columns, bases)
     if not len(columns) and not fills:
         return None
     # Others are not scaled: text that spells numbers, for example.
