@@ -195,6 +195,16 @@ def test_the_first_model_alone_says_nothing():
     assert forecast.seconds_left() is None
 
 
+def test_the_first_task_is_not_typical():
+    """It may load an engine, or start workers."""
+    now = [0.0]
+    forecast = Forecast(Part(), lambda: now[0])
+    forecast.prepare(SETTINGS)
+    for now[0], n_done in ((7.0, 1), (8.0, 101), (12.0, 501)):
+        forecast.models_trained(n_done, 501)
+    assert forecast.seconds_per_model() == pytest.approx(0.01)
+
+
 def test_more_rows_cost_more():
     assert worth([100, 100], 100) == 2.0
     assert worth([200], 100) == 4.0

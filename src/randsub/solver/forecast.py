@@ -226,9 +226,12 @@ class Forecast:
         if not self._unit:
             self._unit = n_all
         if n_done >= n_all:
-            self._in_refresh = now - self._refresh_begin
+            self._in_refresh = seconds = now - self._refresh_begin
+            since, n_before = self._measured
+            if not self._models and n_before < n_all:
+                seconds = (now - since) * n_all / (n_all - n_before)
             self._models = MEMORY * self._models + n_all
-            self._model_seconds = MEMORY * self._model_seconds + self._in_refresh
+            self._model_seconds = MEMORY * self._model_seconds + seconds
             self._refresh = None
 
     def start(self, settings: Settings, state: TrainingState) -> None:
