@@ -65,7 +65,7 @@ class TrainingProgress(TimedCallback):
         self._last_shown = -float("inf")
         self._n_masks = 1
         self._refreshes = 0
-        self._is_compiling = False
+        self._is_compiling = self._has_begun = False
         self._state: TrainingState | None = None
 
     # -- hooks of the training loop ----------------------------------------------------------------
@@ -114,21 +114,23 @@ class TrainingProgress(TimedCallback):
     def on_epoch_end(self, state: TrainingState) -> None:
         """Show the progress, if it is time to."""
         super().on_epoch_end(state)
-        if self._state is None:
-            # Training has begun: that is worth a line, whenever the last one was.
-            self._last_shown = -float("inf")
+        if not self._has_begun:
+            # That is worth a line, whenever the last one was.
+            self._last_shown, self._has_begun = -float("inf"), True
         self._state = state
         self._refreshes += state.history[-1].refreshed
         self._show_in_time()
 
     def on_end(self, state: TrainingState) -> None:
-        """Leave the last numbers on the screen."""
+        """Leave the last numbers on the screen; in lines, those of the last part."""
+        is_over = self.forecast.is_over(state)
         if state.history:
             self._state = state
-            self._show_progress()
+            if self._updates or is_over:
+                self._show_progress()
         elif self._n_lines:
             self._show([])
-        if self.forecast.is_over(state):
+        if is_over:
             self._n_lines = 0
 
     # -- what is shown -----------------------------------------------------------------------------
