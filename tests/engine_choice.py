@@ -3,7 +3,7 @@
 import warnings
 
 from randsub.engines import ENGINES, GenericEngine, Learner
-from randsub.estimators.engine_choice import choose_engines, find_engine
+from randsub.estimators.fit_data import choose_engines, find_engine
 from randsub.exceptions import SlowEngineWarning
 
 

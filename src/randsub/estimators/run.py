@@ -20,8 +20,7 @@ from randsub.checkpoint import (
     thawed_result,
 )
 from randsub.engines import Engine
-from randsub.estimators.engine_choice import find_engine
-from randsub.estimators.fit_data import FitData
+from randsub.estimators.fit_data import FitData, find_engine
 from randsub.exceptions import BaseModelError
 from randsub.parallel import Assignment, one_thread
 from randsub.solver import (

@@ -10,8 +10,7 @@ from randsub.checkpoint import Logbook
 from randsub.distributions import Bernoulli
 from randsub.engines import Learner
 from randsub.estimators.assembly import choose_optimizer, initial_theta
-from randsub.estimators.engine_choice import choose_engines
-from randsub.estimators.fit_data import sample_limit
+from randsub.estimators.fit_data import choose_engines, sample_limit
 from randsub.losses import Reference, SquaredError
 from randsub.network.candidate_links import gene_generator
 from randsub.network.fit_data import NetworkFitData

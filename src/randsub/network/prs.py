@@ -18,8 +18,7 @@ from randsub.checkpoint import Logbook
 from randsub.engines import Engine
 from randsub.estimators.base import BaseModelHolder
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.engine_choice import engine_names
-from randsub.estimators.fit_data import seed_words
+from randsub.estimators.fit_data import engine_names, seed_words
 from randsub.estimators.named_bases import NamedBases, is_mix
 from randsub.network.assembly import assemble
 from randsub.network.expression_data import kept
