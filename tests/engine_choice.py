@@ -2,16 +2,24 @@
 
 import warnings
 
-from randsub.engines import ENGINES, GenericEngine
-from randsub.estimators.fit_data import choose_engine
+from randsub.engines import ENGINES, GenericEngine, Learner
+from randsub.estimators.fit_data import choose_engines, find_engine
 from randsub.exceptions import SlowEngineWarning
 
 
-def reason_to_step_aside(estimator, X, y, weight=None, **options) -> str:
+def choose_engine(engine, estimator, X, y, weight, *, bootstrap=False, **options):
+    """The engine of a base model that takes the weights, if there are any."""
+    learner = Learner(estimator, passes_weight=weight is not None, bootstrap=bootstrap)
+    return find_engine(engine, learner, X, y, weight, **options).engine
+
+
+def reason_to_step_aside(estimator, X, y, weight=None, *, bootstrap=False, **options) -> str:
     """The message that scikit-learn trains these models; empty for kinds that no engine knows."""
+    learner = Learner(estimator, passes_weight=weight is not None, bootstrap=bootstrap)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert choose_engine("auto", estimator, X, y, weight, **options) is GenericEngine
+        [engine] = choose_engines("auto", [learner], X, y, weight, **options)
+    assert type(engine) is GenericEngine
     known = [name for name, engine in ENGINES.items() if engine.knows(estimator)]
     assert [one.category for one in caught] == [SlowEngineWarning] * len(known)
     message = str(caught[0].message) if caught else ""
@@ -19,5 +27,6 @@ def reason_to_step_aside(estimator, X, y, weight=None, **options) -> str:
     # What the user has chosen needs no words.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert choose_engine("generic", estimator, X, y, weight, **options) is GenericEngine
+        [engine] = choose_engines("generic", [learner], X, y, weight, **options)
+    assert type(engine) is GenericEngine
     return message

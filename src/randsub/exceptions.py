@@ -1,6 +1,6 @@
 """The errors and warnings of randsub."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any
@@ -34,13 +34,31 @@ class SlowEngineWarning(RandsubWarning):
     """scikit-learn trains base models that a compiled engine could train with other settings."""
 
     @staticmethod
-    def text(estimator: Any, engine: str, reason: str) -> str:
-        """The message; ``reason`` is a clause of which the engine is the subject."""
-        base = " ".join(repr(estimator).split())
+    def text(refusals: Mapping[str, tuple[str, str]]) -> str:
+        """The message.
+
+        Parameters
+        ----------
+        refusals : mapping of str to (str, str)
+            By base model: the name of its engine, and a clause of which the engine is the subject.
+        """
+        bases = [" ".join(base.split()) for base in refusals]
+        if len(bases) == 1:
+            [(engine, reason)] = refusals.values()
+            return (
+                f"{bases[0]} is trained by scikit-learn, one model after the other. The compiled "
+                f"engine {engine!r} is many times faster, but it {reason}. To turn this warning "
+                "off, set engine='generic'."
+            )
+        by_reason: dict[str, list[str]] = {}
+        for engine, reason in refusals.values():
+            by_reason.setdefault(reason, []).append(repr(engine))
+        reasons = [f"{', '.join(engines)}: {why}" for why, engines in by_reason.items()]
         return (
-            f"{base} is trained by scikit-learn, one model after the other. The compiled engine "
-            f"{engine!r} is many times faster, but it {reason}. To turn this warning off, set "
-            "engine='generic'."
+            f"The base models {', '.join(bases)} are trained by scikit-learn, one model after the "
+            f"other. Their compiled engines are many times faster, but step aside "
+            f"({'. '.join(reasons)}). To turn this warning off, set engine='generic' or ignore "
+            "randsub.exceptions.SlowEngineWarning."
         )
 
 
@@ -234,8 +252,8 @@ class UnfinishedFitError(_FieldsInArgs, RuntimeError):
         return (
             f"There is no model yet ({self.reason}): {self.n_done} of the first {self.n_all} base "
             f"models were trained in {duration(self.seconds)}. One takes {duration(each)}, so that "
-            f"all of them need {duration(each * self.n_all)}. Train each on fewer samples "
-            "(max_samples), choose a faster base model, or allow more time."
+            f"all of them need {duration(each * self.n_all)}, before the final ensemble. Train "
+            "each on fewer samples (max_samples), choose a faster base model, or allow more time."
         )
 
 

@@ -238,7 +238,7 @@ def test_classification_with_all_there_is_to_say(classes, capsys):
     assert model.penalty.lam == 0.001
     alpha = dict(zip(model.feature_names_in_, model.alpha_, strict=True))
     assert alpha["b_1"] == alpha["b_2"]
-    assert model.category_encoder_ is not None
+    assert model.column_encoder_ is not None
 
     assert run("predict", "m", "c.csv", "--probabilities", "-o", "p.csv", "-q") == Exit.DONE
     p = pd.read_csv("p.csv")

@@ -66,6 +66,7 @@ def watched(stream, n_epochs, seconds=1.0, width=120, run=None):
     progress.on_prepare(SETTINGS)
     progress.on_compile()
     progress.on_compile()
+    progress.on_models_trained(1000, 1000)
     progress.on_start(SETTINGS, state(0))
     for epoch in range(1, n_epochs + 1):
         for n_done in (500, 1000):
@@ -98,8 +99,7 @@ def test_models_and_the_time_left_are_shown(monkeypatch):
     assert 0.0 < left < float("inf")
     assert "epoch 39/100" in stream.getvalue()
     assert "models 500/1000  01:19 elapsed, about" in stream.getvalue()
-    limited = Part(n_parameters=300, time_limit=80.0)
-    # A second of compiling does not count.
+    limited = Part(n_parameters=300, time_limit=81.0)
     assert watched(Terminal(), 40, seconds=2.0, run=limited).forecast.time_left() == 1.0
 
 
@@ -157,3 +157,20 @@ def test_a_training_that_never_began_leaves_no_line(monkeypatch):
     progress.on_prepare(SETTINGS)
     progress.on_end(state(0))
     assert screen(stream.getvalue(), 80) == [""]
+
+
+def test_parts_of_a_fit_have_no_lines_of_their_own():
+    """Where lines stay, there is one every 20 seconds, however many parts there are."""
+    now, stream, run = [0.0], io.StringIO(), Part(0.25, 0.0, n_parameters=300)
+    progress = TrainingProgress(stream, clock=lambda: now[0]).for_run(run)
+    for part in range(4):
+        run.share_before, run.share = part / 4, (part + 1) / 4
+        progress.on_prepare(SETTINGS)
+        now[0] += 1.0
+        progress.on_models_trained(1000, 1000)
+        progress.on_start(SETTINGS, state(0))
+        for epoch in (1, 100):
+            progress.on_epoch_end(state(epoch))
+        progress.on_end(state(100, "all epochs done"))
+    lines = stream.getvalue().splitlines()
+    assert [line.split()[1] for line in lines] == ["0/400", "1/400", "400/400"]

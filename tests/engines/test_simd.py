@@ -72,3 +72,30 @@ def test_floats_in_the_upper_half_of_a_word():
     out = np.zeros(10, dtype=np.float32)
     _unpack(words, out)
     np.testing.assert_array_equal(out, [0.0, *values[2:], 0.0])
+
+
+@nb.njit
+def _logarithms(one, other, table, out):
+    a, b = simd.load(one, 0), simd.load(other, 0)
+    simd.store(out, 0, simd.x_log_x(a, b))
+    simd.store(out, 8, simd.x_log_x(b, a))
+    simd.store(out, 16, simd.look_up(table, b))
+    simd.store(out, 24, simd.choose(simd.equal(a, b), a, simd.splat(-7.0)))
+
+
+def test_logarithms_are_exact_to_the_last_digits():
+    rng = np.random.default_rng(3)
+    table = np.append(0.0, np.arange(1.0, 9.0) * np.log(np.arange(1.0, 9.0)))
+    for _ in range(500):
+        one, other = 10.0 ** rng.uniform(-12.0, 6.0, 8), rng.permutation(8.0 + np.arange(-8, 0))
+        one[0], one[1:4] = other[0], (0.0, -1e-17, 1.0)
+        out = np.zeros(32)
+        _logarithms(one, other, table, out)
+        with np.errstate(all="ignore"):
+            truth = [np.where(x > 0.0, x * np.log(x), 0.0) for x in (one, other)]
+        np.testing.assert_allclose(out[:8], truth[0] + truth[1], rtol=1e-15, atol=1e-15)
+        np.testing.assert_array_equal(out[:8], out[8:16])
+        np.testing.assert_array_equal(out[16:24], table[other.astype(int)])
+        np.testing.assert_array_equal(out[24:], np.where(one == other, one, -7.0))
+    _logarithms(one, -other, table, out)
+    np.testing.assert_array_equal(out[16:24], 0.0)

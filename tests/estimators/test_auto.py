@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor, RandomSubspaceRegressor
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.estimators.categories import CategoryEncoder
+from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.portfolio import AUTO_ROWS, Facts, everything, portfolio
 
 SETTINGS = {"n_estimators": 8, "max_iter": 6, "n_batches": 2, "learning_rate": 0.02}
@@ -91,7 +91,7 @@ def test_a_frame_with_categories_and_missing_values_needs_no_preparation(library
     model = regressor(standardize=standardize, max_iter=30).fit(table, y)
     assert model.score(table, y) > 0.6
     assert len(model.alpha_) == 3
-    encoder = model.category_encoder_
+    encoder = model.column_encoder_
     assert encoder.origin_.tolist() == [0, 0, 1, 1, 1, 1, 2]
     assert (encoder.columns.tolist(), encoder.filled_.tolist()) == ([1], [0])
     assert np.isfinite(model.predict(table)).all()
@@ -99,12 +99,12 @@ def test_a_frame_with_categories_and_missing_values_needs_no_preparation(library
 
 def test_missing_numbers_are_the_mean_with_an_indicator_beside_them():
     table = np.array([[1.0, np.nan], [3.0, 4.0], [np.nan, 8.0]])
-    encoder = CategoryEncoder(np.arange(0), fills=True).fit(table, np.arange(3))
+    encoder = ColumnEncoder(np.arange(0), fills=True).fit(table, np.arange(3))
     np.testing.assert_array_equal(
         encoder.transform(table, table), [[1, 0, 6, 1], [3, 0, 4, 0], [2, 1, 8, 0]]
     )
     # Scaled numbers have the mean 0.
-    scaled = CategoryEncoder(np.arange(0), fills=True, centered=[1]).fit(table, np.arange(3))
+    scaled = ColumnEncoder(np.arange(0), fills=True, centered=[1]).fit(table, np.arange(3))
     np.testing.assert_array_equal(scaled.transform(table, table)[:, 2:], [[0, 1], [4, 0], [8, 0]])
     # Means are those of the weighted samples; a column without numbers is 0.
     table[:, 1] = np.nan

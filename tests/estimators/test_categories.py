@@ -9,16 +9,17 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeRegressor
 
 from flat_parameters import flat
 from randsub import PRSRegressor
-from randsub.estimators.categories import CategoryEncoder
+from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.exceptions import BaseModelError
 
 # Some base models are left to scikit-learn here, which a fit says.
@@ -71,9 +72,9 @@ def test_attributes_are_about_the_columns_of_the_frame():
     assert list(model.feature_names_in_) == list(X.columns)
     assert model.alpha_.shape == (5,)
     assert model.expected_size_ == pytest.approx(model.alpha_.sum())
-    origin = model.category_encoder_.origin_
+    origin = model.column_encoder_.origin_
     np.testing.assert_array_equal(origin, [0, 1, 1, 1, 2, 3, 3, 4])
-    assert model.category_encoder_.categories_ == [["blue", "green", "red"], ["p", "q"]]
+    assert model.column_encoder_.categories_ == [["blue", "green", "red"], ["p", "q"]]
     for columns, member in zip(model.estimators_features_, model.estimators_, strict=True):
         assert set(columns) <= set(range(5))
         if len(columns):
@@ -83,8 +84,8 @@ def test_attributes_are_about_the_columns_of_the_frame():
 def test_it_is_the_same_as_groups_of_indicators():
     X, y = frame()
     model = fitted(X, y)
-    encoded = model.category_encoder_.transform(X, model.standardizer_.transform(X))
-    by_hand = fitted(encoded, y, feature_groups=model.category_encoder_.origin_, standardize=False)
+    encoded = model.column_encoder_.transform(X, model.standardizer_.transform(X))
+    by_hand = fitted(encoded, y, feature_groups=model.column_encoder_.origin_, standardize=False)
     np.testing.assert_array_equal(model.alpha_, by_hand.group_alpha_)
     np.testing.assert_array_equal(model.predict(X), by_hand.predict(encoded))
 
@@ -106,7 +107,7 @@ def test_unseen_categories_encode_to_zeros():
     X, y = frame()
     model = fitted(X, y)
     strange = X.assign(colour="violet")
-    encoded = model.category_encoder_.transform(strange, model.standardizer_.transform(strange))
+    encoded = model.column_encoder_.transform(strange, model.standardizer_.transform(strange))
     assert not encoded[:, 1:4].any()
     assert np.isfinite(model.predict(strange)).all()
     kinds = X.assign(kind=pd.Categorical(["z"] * len(X)))
@@ -121,8 +122,8 @@ def test_a_missing_category_is_one_of_its_own(missing):
     X["colour"] = X["colour"].astype(object)
     X.loc[:5, "colour"] = missing
     model = fitted(X, y)
-    encoded = model.category_encoder_.transform(X, model.standardizer_.transform(X))
-    place = model.category_encoder_.categories_[0].index(None)
+    encoded = model.column_encoder_.transform(X, model.standardizer_.transform(X))
+    place = model.column_encoder_.categories_[0].index(None)
     np.testing.assert_array_equal(np.flatnonzero(encoded[:, 1 + place]), np.arange(6))
 
 
@@ -139,7 +140,7 @@ def test_indicators_of_any_values(seen, later):
         column[:] = values
         return pd.DataFrame({"x": np.zeros(len(values)), "c": pd.Series(column, dtype=object)})
 
-    encoder = CategoryEncoder(np.array([1])).fit(table(seen), np.arange(len(seen)))
+    encoder = ColumnEncoder(np.array([1])).fit(table(seen), np.arange(len(seen)))
     encoded = encoder.transform(table(seen), table(seen))
     assert (encoded.sum(axis=1) == 1.0).all()
     same = [[(type(a), a) == (type(b), b) for b in seen] for a in seen]
@@ -164,7 +165,7 @@ def test_a_missing_label_in_a_listed_column_of_numbers(kind):
         "array": lambda table: table.to_numpy(),
     }[kind]
     model = fitted(make(plain), y, categorical_features=[2])
-    assert model.category_encoder_.categories_ == [[None, 0, 1, 2]]
+    assert model.column_encoder_.categories_ == [[None, 0, 1, 2]]
     text = plain.assign(code=plain["code"].map({0.0: "p", 1.0: "q", 2.0: "r"}))
     expected = fitted(text, y)
     np.testing.assert_array_equal(model.alpha_, expected.alpha_)
@@ -185,14 +186,14 @@ def test_models_that_treat_categories_themselves_get_them_as_they_are():
     X, y = frame()
     native = HistGradientBoostingRegressor(max_iter=3, categorical_features="from_dtype")
     categories = X.astype({"colour": "category"})
-    assert fitted(categories, y, native).category_encoder_ is None
+    assert fitted(categories, y, native).column_encoder_ is None
     encoder = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), lambda part: part.select_dtypes("object").columns),
         remainder="passthrough",
     )
     pipeline = make_pipeline(encoder, Ridge())
     texts = X[["a", "colour", "b"]].astype({"colour": object})
-    assert fitted(texts, y, pipeline).category_encoder_ is None
+    assert fitted(texts, y, pipeline).column_encoder_ is None
 
 
 @pytest.mark.parametrize("kind", ["numbers", "digits", "polars categories", "polars enum"])
@@ -214,7 +215,7 @@ def test_numbers_that_are_declared_to_be_categories_are_labels(kind):
         ),
     }[kind]
     model, expected = fitted(table, y), fitted(plain, y)
-    np.testing.assert_array_equal(model.category_encoder_.columns, [2])
+    np.testing.assert_array_equal(model.column_encoder_.columns, [2])
     np.testing.assert_array_equal(model.alpha_, expected.alpha_)
     np.testing.assert_array_equal(model.predict(table), expected.predict(plain))
 
@@ -225,12 +226,12 @@ def test_text_and_objects_that_are_numbers_are_read_so(dtype):
     X = X[["a", "b"]].assign(level=np.arange(len(X)) % 4)
     X["level"] = X["level"].astype(dtype)
     model = fitted(X, y)
-    assert model.category_encoder_ is None
+    assert model.column_encoder_ is None
     off = fitted(X, y, categorical_features=None)
     np.testing.assert_array_equal(model.alpha_, off.alpha_)
     listed = fitted(X, y, categorical_features="from_dtype")
-    np.testing.assert_array_equal(listed.category_encoder_.columns, [2])
-    assert len(listed.category_encoder_.origin_) == 6
+    np.testing.assert_array_equal(listed.column_encoder_.columns, [2])
+    assert len(listed.column_encoder_.origin_) == 6
 
 
 def test_nothing_is_encoded_where_the_user_says_so():
@@ -245,7 +246,7 @@ def test_nothing_is_encoded_where_the_user_says_so():
 def test_columns_can_be_listed(columns):
     X, y = frame()
     model = fitted(X, y, categorical_features=columns)
-    np.testing.assert_array_equal(model.category_encoder_.columns, [1, 3])
+    np.testing.assert_array_equal(model.column_encoder_.columns, [1, 3])
     np.testing.assert_array_equal(model.alpha_, fitted(X, y).alpha_)
 
 
@@ -254,7 +255,7 @@ def test_columns_of_an_array_can_be_listed():
     X = np.column_stack([rng.normal(size=60), rng.integers(0, 3, 60)])
     y = X[:, 0] + (X[:, 1] == 1)
     model = fitted(X, y, categorical_features=[1])
-    assert model.category_encoder_.categories_ == [[0.0, 1.0, 2.0]]
+    assert model.column_encoder_.categories_ == [[0.0, 1.0, 2.0]]
     assert np.isfinite(model.predict(X)).all()
 
 
@@ -276,8 +277,8 @@ def test_columns_that_are_not_there(columns, message):
 
 def test_columns_that_are_neither_numbers_nor_categories_are_named():
     X, y = frame()
-    X["when"] = pd.date_range("2020-01-01", periods=len(X))
-    with pytest.raises(ValueError, match=r"'when': 'datetime64.*neither numbers nor categories"):
+    X["between"] = pd.interval_range(0, len(X))
+    with pytest.raises(ValueError, match=r"'between': 'interval.*neither numbers nor categories"):
         fitted(X, y)
 
 
@@ -298,3 +299,30 @@ def test_the_same_for_any_number_of_workers():
     one, two = fitted(X, y, n_jobs=1), fitted(X, y, n_jobs=2)
     np.testing.assert_array_equal(one.alpha_, two.alpha_)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("base", ["auto", KNeighborsRegressor(), DecisionTreeRegressor()], ids=str)
+def test_dates_and_times_are_refused_before_any_work(library, base):
+    times = pd.date_range("2020-01-01", periods=30)
+    for column in (times, times - times[0], times.tz_localize("UTC")):
+        X = pd.DataFrame({"a": np.arange(30.0), "when": column})
+        if library == "polars":
+            X = pl.from_pandas(X)
+        model = PRSRegressor(base, n_estimators=2, max_iter=1, random_state=0)
+        with pytest.raises(ValueError, match=r"'when': .*hold dates or times\. Convert them"):
+            model.fit(X, np.arange(30.0))
+        model.set_params(categorical_features=["when"])
+        if base != "auto":
+            assert model.fit(X, np.arange(30.0)).column_encoder_.columns.tolist() == [1]
+
+
+def test_dates_are_for_base_models_that_take_them():
+    X = pd.DataFrame({"a": np.arange(30.0), "when": pd.date_range("2020-01-01", periods=30)})
+    days = FunctionTransformer(lambda part: np.asarray(part).astype("M8[D]").astype(float))
+    choice = make_column_selector(dtype_include="datetime64")
+    base = make_pipeline(
+        ColumnTransformer([("days", days, choice)], remainder="passthrough"), KNeighborsRegressor(2)
+    )
+    model = PRSRegressor(base, n_estimators=2, max_iter=1, random_state=0).fit(X, X["a"])
+    assert np.isfinite(model.predict(X)).all()

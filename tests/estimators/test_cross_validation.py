@@ -9,6 +9,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC
 
+from engine_choice import choose_engine
 from randsub.engines import Learner
 from randsub.estimators import cross_validation
 from randsub.estimators.cross_validation import (
@@ -16,7 +17,7 @@ from randsub.estimators.cross_validation import (
     cross_validation_errors,
     validation_score,
 )
-from randsub.estimators.fit_data import FitData, Split, choose_engine
+from randsub.estimators.fit_data import FitData, Split
 from randsub.estimators.subsets import draw_subsets
 from randsub.estimators.validation import Samples
 from randsub.parallel import Data, Dispatcher

@@ -64,3 +64,23 @@ def test_a_fallback_is_said_once_with_its_reason_and_the_remedy():
     assert [one.category for one in caught] == [SlowEngineWarning]
     for words in ("KNeighborsRegressor(p=1)", "'knn'", "p=1; use p=2", "engine='generic'"):
         assert words in str(caught[0].message)
+
+
+def test_fallbacks_of_several_base_models_are_one_warning():
+    names = ["near", "far", "tree"]
+    bases = [
+        ("near", KNeighborsRegressor(p=1)),
+        ("far", KNeighborsRegressor(9, p=1)),
+        ("tree", DecisionTreeRegressor(max_features=2)),
+        ("ridge", Ridge()),
+    ]
+    model = PRSRegressor(bases, **QUICK)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        engines = model.fit(X, Y).engine_
+    assert engines == {**dict.fromkeys(names, "generic"), "ridge": "linear_and_bayes"}
+    assert [one.category for one in caught] == [SlowEngineWarning]
+    text = str(caught[0].message)
+    assert f"The base models {', '.join(names)} are trained by scikit-learn" in text
+    assert text.count("p=1; use p=2") == 1
+    assert "'tree': does not support max_features=2; use None" in text

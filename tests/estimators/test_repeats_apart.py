@@ -279,7 +279,6 @@ def test_ctrl_c_in_the_first_repeat(monkeypatch):
     assert not hasattr(model, "alpha_")
 
 
-@pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
 def test_ctrl_c_while_others_work_keeps_what_they_have_sent(spread, monkeypatch):
     really, heard = apart._heard, []
 

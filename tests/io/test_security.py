@@ -437,7 +437,7 @@ OUR_TYPES = """
     engines.generic.GenericEngine engines.svm.engine.SVMEngine
     engines.linear_and_bayes.engine.LinearAndBayesEngine engines.knn.engine.KNNEngine
     engines.target_units.Unit engines.tree.engine.TreeEngine
-    estimators.categories.CategoryEncoder estimators.classifier.PRSClassifier
+    estimators.column_encoding.ColumnEncoder estimators.classifier.PRSClassifier
     estimators.random_subspace.RandomSubspaceClassifier
     estimators.random_subspace.RandomSubspaceRegressor
     estimators.rase.RaSEClassifier estimators.rase.RaSERegressor

@@ -16,6 +16,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVR
 
 from crashing import CrashAt, CrashError
+from engine_choice import choose_engine
 from flat_parameters import flat_network
 from randsub import PRSRegressor
 from randsub.callbacks import Callback, Checkpoint
@@ -25,7 +26,7 @@ from randsub.distributions import Bernoulli
 from randsub.engines import Learner
 from randsub.estimators import fit_data as ensemble_data
 from randsub.estimators.assembly import choose_optimizer, initial_theta
-from randsub.estimators.fit_data import choose_engine, seed_words
+from randsub.estimators.fit_data import seed_words
 from randsub.exceptions import CheckpointError, InterruptedFitWarning
 from randsub.io import load, save
 from randsub.losses import Reference, SquaredError

@@ -85,4 +85,6 @@ def test_slow_models_are_told_of_one_by_one():
 
 
 def test_a_trial_takes_time():
-    assert Dispatcher(ENGINES["generic"], DATA, n_jobs=1).trial(WORK[0]) > 0.0
+    dispatcher = Dispatcher(ENGINES["generic"], DATA, n_jobs=1)
+    assert dispatcher.trial(WORK[0], ENGINES["compiled"][0]) > 0.0
+    assert dispatcher.engines == ENGINES["generic"]

@@ -37,7 +37,7 @@ def simulated(law, revived=(300, 600), n_epochs=900):
     return refreshes
 
 
-def forecasts(law, seconds_per_model, seconds_per_step, run=None, stop=None):
+def forecasts(law, seconds_per_model, seconds_per_step, run=None, in_epoch=lambda *_: None):
     """Estimated and true seconds of a whole fit, after each epoch."""
     run = run or Part(n_parameters=300)
     now, n_models, n_revived = [0.0], 500, 0
@@ -69,6 +69,7 @@ def forecasts(law, seconds_per_model, seconds_per_step, run=None, stop=None):
                 forecast.models_trained(n_done, 500)
             n_models += 500
         now[0] += seconds_per_step
+        in_epoch(forecast, now, epoch)
         forecast.epoch_done(state(epoch))
         estimates.append((now[0], forecast.seconds_left()))
     return [(at, left) for at, left in estimates if left is not None], now[0]
@@ -156,6 +157,33 @@ def test_what_is_compiled_does_not_count():
     assert forecast.refresh == (101, 500)
 
 
+@pytest.mark.parametrize("epoch", [1, 3])
+def test_what_is_compiled_in_an_epoch_does_not_count(epoch):
+    def told(forecast, now, n):
+        if n == epoch:
+            # Functions of the gradient or of the optimiser, say.
+            forecast.compile()
+            now[0] += 60.0
+
+    plain, total = forecasts(Law(5.5, 0.08), 1e-3, 1e-3)
+    compiled, longer = forecasts(Law(5.5, 0.08), 1e-3, 1e-3, in_epoch=told)
+    assert longer == pytest.approx(total + 60.0)
+    assert compiled[-1][1] == plain[-1][1] == 0.0
+    # The epoch itself is not measured.
+    for (_, left), (_, left_then) in zip(plain, compiled, strict=True):
+        assert left_then == pytest.approx(left, rel=1e-6)
+
+
+def test_the_first_epoch_is_not_typical():
+    def told(forecast, now, n):
+        now[0] += 5.0 * (n == 1)
+
+    plain, _ = forecasts(Law(5.5, 0.08), 1e-3, 1e-3)
+    loaded, _ = forecasts(Law(5.5, 0.08), 1e-3, 1e-3, in_epoch=told)
+    for (_, left), (_, left_then) in zip(plain, loaded, strict=True):
+        assert left_then == pytest.approx(left)
+
+
 def test_the_first_model_alone_says_nothing():
     now = [0.0]
     forecast = Forecast(Part(), lambda: now[0])
@@ -165,6 +193,16 @@ def test_the_first_model_alone_says_nothing():
     forecast.models_trained(1, 500)
     assert forecast.seconds_per_model() is None
     assert forecast.seconds_left() is None
+
+
+def test_the_first_task_is_not_typical():
+    """It may load an engine, or start workers."""
+    now = [0.0]
+    forecast = Forecast(Part(), lambda: now[0])
+    forecast.prepare(SETTINGS)
+    for now[0], n_done in ((7.0, 1), (8.0, 101), (12.0, 501)):
+        forecast.models_trained(n_done, 501)
+    assert forecast.seconds_per_model() == pytest.approx(0.01)
 
 
 def test_more_rows_cost_more():

@@ -4,10 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.svm import SVR
 
 from randsub import PRSRegressor
 from randsub.callbacks import Callback, TimeLimit
-from randsub.exceptions import LongFitWarning, UnfinishedFitError, duration
+from randsub.engines import SVMEngine
+from randsub.exceptions import LongFitWarning, SlowEngineWarning, UnfinishedFitError, duration
+from randsub.parallel import Dispatcher
 from randsub.solver import long_fit, solve
 from randsub.solver.long_fit import LongFitWatch
 from tiny_world import Part, make_problem, make_settings, noisy
@@ -83,6 +86,25 @@ def test_fewer_samples_are_tried_out(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LongFitWarning)
         plain.set_callbacks(TimeLimit(1000.0)).fit(X, X[:, 0])
+
+
+def test_fewer_samples_are_tried_out_with_the_engine_that_takes_them(monkeypatch):
+    monkeypatch.setattr(long_fit, "LONG", 1e-9)
+    monkeypatch.setattr(long_fit, "SECONDS_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr(long_fit, "FEWER_SAMPLES", (20,))
+    monkeypatch.setattr(SVMEngine, "most_rows", 50)
+    tried, really = [], Dispatcher.trial
+
+    def trial(self, assignment, engine):
+        tried.append((len(assignment.train_rows), type(engine)))
+        return really(self, assignment, engine)
+
+    monkeypatch.setattr(Dispatcher, "trial", trial)
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    model = PRSRegressor(SVR(), n_estimators=4, max_iter=1, random_state=0)
+    with pytest.warns(SlowEngineWarning), pytest.warns(LongFitWarning):
+        assert model.fit(X, X[:, 0]).engine_ == "generic"
+    assert tried == [(20, SVMEngine)]
 
 
 @pytest.mark.parametrize(

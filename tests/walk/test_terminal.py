@@ -105,7 +105,7 @@ def test_a_time_limit_that_is_too_short_is_a_clear_refusal(table):
     message = " ".join(text.split())
     assert re.search(r"TimeLimit: 2 seconds are (too short|over)", message), message
     assert re.search(r"\d+ of the first 25000 base models were trained in", message), message
-    assert "max_samples" in message
+    assert "--max-samples" in message
 
 
 def test_fewer_samples(table):

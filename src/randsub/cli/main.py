@@ -14,7 +14,9 @@ from enum import IntEnum
 from typing import Any
 
 from randsub.cli.console import as_json, write_line
+from randsub.cli.option_names import with_options
 from randsub.cli.parser import make_parser
+from randsub.exceptions import RandsubWarning, UnfinishedFitError
 
 
 class Exit(IntEnum):
@@ -114,6 +116,8 @@ def _warnings_in_one_line() -> Iterator[None]:
 
     def show(message: Any, category: Any, *place: Any, **options: Any) -> None:
         text = " ".join(str(message).split())
+        if issubclass(category, RandsubWarning):
+            text = with_options(text)
         # Members of an ensemble repeat each other's warnings.
         if text not in seen:
             seen.add(text)
@@ -126,6 +130,8 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 def _in_one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
+    if isinstance(error, UnfinishedFitError):
+        text = with_options(text)
     # Errors that users can fix say how; any other is shown with its type.
     if text and isinstance(error, ValueError | OSError | ImportError | RuntimeError):
         return text

@@ -64,9 +64,8 @@ class TrainingProgress(TimedCallback):
         self._n_lines = 0
         self._last_shown = -float("inf")
         self._n_masks = 1
-        self._n_epochs, self._max_iter = 0, 1
         self._refreshes = 0
-        self._is_compiling = False
+        self._is_compiling = self._has_begun = False
         self._state: TrainingState | None = None
 
     # -- hooks of the training loop ----------------------------------------------------------------
@@ -79,8 +78,7 @@ class TrainingProgress(TimedCallback):
     def on_prepare(self, settings: Settings) -> None:
         """Say that the first base models are trained."""
         super().on_prepare(settings)
-        self._begin_loop(settings)
-        self._state = None
+        self._n_masks, self._state = settings.n_masks, None
         if self._updates:
             self._show_progress()
 
@@ -108,7 +106,7 @@ class TrainingProgress(TimedCallback):
     def on_start(self, settings: Settings, state: TrainingState) -> None:
         """Say where a resumed training continues."""
         super().on_start(settings, state)
-        self._begin_loop(settings)
+        self._n_masks = settings.n_masks
         self._refreshes = sum(record.refreshed for record in state.history)
         if state.epoch and not self._updates:
             self._show([f"continuing after epoch {state.epoch} of {settings.max_iter}"])
@@ -116,30 +114,24 @@ class TrainingProgress(TimedCallback):
     def on_epoch_end(self, state: TrainingState) -> None:
         """Show the progress, if it is time to."""
         super().on_epoch_end(state)
-        if self._state is None:
-            # Training has begun: that is worth a line, whenever the last one was.
-            self._last_shown = -float("inf")
+        if not self._has_begun:
+            # That is worth a line, whenever the last one was.
+            self._last_shown, self._has_begun = -float("inf"), True
         self._state = state
         self._refreshes += state.history[-1].refreshed
         self._show_in_time()
 
     def on_end(self, state: TrainingState) -> None:
-        """Leave the last numbers on the screen."""
-        is_over = state.stopped in (None, "interrupted") or self.forecast.run.share >= 1.0
+        """Leave the last numbers on the screen; in lines, those of the last part."""
+        is_over = self.forecast.is_over(state)
         if state.history:
             self._state = state
-            self._show_progress()
+            if self._updates or is_over:
+                self._show_progress()
         elif self._n_lines:
             self._show([])
         if is_over:
             self._n_lines = 0
-
-    def _begin_loop(self, settings: Settings) -> None:
-        run = self.forecast.run
-        self._n_masks, self._max_iter = settings.n_masks, settings.max_iter
-        if not self._n_epochs:
-            # As many as if all parts were like the first: parts of fewer targets count for less.
-            self._n_epochs = round(settings.max_iter / (run.share - run.share_before))
 
     # -- what is shown -----------------------------------------------------------------------------
 
@@ -150,20 +142,20 @@ class TrainingProgress(TimedCallback):
             self._show_progress()
 
     def _show_progress(self) -> None:
-        state, run = self._state, self.forecast.run
-        is_over = state is not None and state.stopped is not None and run.share >= 1.0
+        state, (n_done, n_epochs) = self._state, self.forecast.epochs
+        is_ended = state is not None and state.stopped is not None and self.forecast.is_over(state)
         times = f"{tqdm.format_interval(self._clock() - self._begin)} elapsed"
         left = self.forecast.time_left()
-        if left is not None and not is_over:
+        if left is not None and not is_ended:
             times += f", about {tqdm.format_interval(left)} left"
-        share = run.share_after(0.0 if state is None else state.epoch / self._max_iter)
-        count = f"epoch {round(share * self._n_epochs)}/{self._n_epochs}"
+        count = f"epoch {n_done}/{n_epochs}"
         trained = self.forecast.refresh
         models = "" if trained is None else f"  models {trained[0]}/{trained[1]}"
         numbers = ["training the first base models"] if state is None else self._numbers(state)
         if not self._updates:
             self._show(["  ".join([count + models, *numbers, times])])
             return
+        share = n_done / n_epochs
         bar = f"[{'#' * round(share * _BAR):.<{_BAR}}] {share:4.0%}"
         lines = (f"{count} {bar}{models}  {times}", f"{count}{models}  {times}", count)
         width = self._width() - 1

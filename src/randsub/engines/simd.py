@@ -20,6 +20,18 @@ from randsub._numba import cgutils
 
 WIDTH = 8
 
+# The logarithm as FDLIBM has it: log 2 in two parts, and the coefficients of a polynomial.
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_EVEN = (1.531383769920937332e-01, 2.222219843214978396e-01, 3.999999999940941908e-01)
+_ODD = (
+    1.479819860511658591e-01,
+    1.818357216161805012e-01,
+    2.857142874366239149e-01,
+    6.666666666666735130e-01,
+)
+# Bits of 1, of the root of 1/2, of a mantissa, and of 2 ** 52.
+_ONE, _ROOT, _MANTISSA, _SHIFT = 0x3FF << 52, 0x3FE6A09E00000000, (1 << 52) - 1, 0x433 << 52
+
 
 class LanesType(types.Type):
     """Eight values of one scalar type."""
@@ -102,6 +114,7 @@ subtract = _of_two(lambda builder, one, other: builder.fsub(one, other))
 multiply = _of_two(lambda builder, one, other: builder.fmul(one, other))
 divide = _of_two(lambda builder, one, other: builder.fdiv(one, other))
 greater = _of_two(lambda builder, one, other: builder.fcmp_ordered(">", one, other), types.boolean)
+equal = _of_two(lambda builder, one, other: builder.fcmp_ordered("==", one, other), types.boolean)
 both = _of_two(lambda builder, one, other: builder.and_(one, other))
 
 
@@ -174,3 +187,75 @@ def last_of(typingctx: Any, lanes: Any) -> Any:
         return builder.shuffle_vector(args[0], args[0], last)
 
     return lanes(lanes), codegen
+
+
+@intrinsic
+def look_up(typingctx: Any, table: Any, lanes: Any) -> Any:
+    """``table[lanes]`` for doubles that are whole numbers; below 0, the first entry."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        first = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0]).data
+        places = builder.fptosi(args[1], ir.VectorType(ir.IntType(64), WIDTH))
+        zeros = ir.Constant(places.type, [0] * WIDTH)
+        places = builder.select(builder.icmp_signed("<", places, zeros), zeros, places)
+        found = ir.Constant(args[1].type, ir.Undefined)
+        for lane in map(ir.IntType(32), range(WIDTH)):
+            value = builder.load(builder.gep(first, [builder.extract_element(places, lane)]))
+            found = builder.insert_element(found, value, lane)
+        return found
+
+    return lanes(table, lanes), codegen
+
+
+@intrinsic
+def x_log_x(typingctx: Any, one: Any, other: Any) -> Any:
+    """``x log x`` of two doubles in each lane, added, to the last digit or two.
+
+    0 also for what rounding has left of 0. Written out, since compilers make no vector instructions
+    of calls of a library; of two at a time, since they can share a division.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind, words = args[0].type, ir.VectorType(ir.IntType(64), WIDTH)
+
+        def same(value: float, kind: Any = kind) -> Any:
+            return ir.Constant(kind, [value] * WIDTH)
+
+        def series(variable: Any, coefficients: tuple[float, ...]) -> Any:
+            total = same(coefficients[0])
+            for coefficient in coefficients[1:]:
+                total = builder.fadd(same(coefficient), builder.fmul(variable, total))
+            return total
+
+        def parts(x: Any) -> tuple[Any, Any]:
+            """``x = 2 ** k (1 + f)``, with 1 + f between the roots of 1/2 and of 2."""
+            bits = builder.add(builder.bitcast(x, words), same(_ONE - _ROOT, words))
+            exponent = builder.or_(builder.lshr(bits, same(52, words)), same(_SHIFT, words))
+            mantissa = builder.add(builder.and_(bits, same(_MANTISSA, words)), same(_ROOT, words))
+            return (
+                builder.fsub(builder.bitcast(exponent, kind), same(2.0**52 + 1023.0)),
+                builder.fsub(builder.bitcast(mantissa, kind), same(1.0)),
+            )
+
+        def product(x: Any, k: Any, f: Any, s: Any) -> Any:
+            """From ``s = f / (2 + f)`` to ``x log x``."""
+            z = builder.fmul(s, s)
+            w = builder.fmul(z, z)
+            rest = builder.fadd(builder.fmul(w, series(w, _EVEN)), builder.fmul(z, series(w, _ODD)))
+            half = builder.fmul(same(0.5), builder.fmul(f, f))
+            low = builder.fadd(
+                builder.fmul(s, builder.fadd(half, rest)), builder.fmul(k, same(_LN2_LOW))
+            )
+            high = builder.fsub(f, builder.fsub(half, low))
+            log = builder.fadd(builder.fmul(k, same(_LN2_HIGH)), high)
+            is_positive = builder.fcmp_ordered(">", x, same(0.0))
+            return builder.select(is_positive, builder.fmul(x, log), same(0.0))
+
+        (k, f), (j, g) = parts(args[0]), parts(args[1])
+        two_f, two_g = builder.fadd(same(2.0), f), builder.fadd(same(2.0), g)
+        inverse = builder.fdiv(same(1.0), builder.fmul(two_f, two_g))
+        s = builder.fmul(builder.fmul(f, two_g), inverse)
+        t = builder.fmul(builder.fmul(g, two_f), inverse)
+        return builder.fadd(product(args[0], k, f, s), product(args[1], j, g, t))
+
+    return one(one, other), codegen

@@ -231,7 +231,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
         self._begin()
         with self._all_or_nothing():
             given = check_input(self, *data)
-            self.estimator_, self.category_encoder_ = self._unfitted(given), given.encoder
+            self.estimator_, self.column_encoder_ = self._unfitted(given), given.encoder
             self._layout, self._training_rows = given.layout, TrainingRows.given(given)
             logbook = Logbook(self, given.described, seed_words(self.random_state))
             if resume_from is not None:
@@ -257,7 +257,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
         """Average of the members' predictions, shape (n, C)."""
         check_is_fitted(self, "estimators_")
         seen = union(self.estimators_features_)
-        X = check_new_table(self, X, self._layout, self.category_encoder_, seen)
+        X = check_new_table(self, X, self._layout, self.column_encoder_, seen)
         return self._average_of(X, np.arange(n_rows(X)))
 
     def _ask_members(self, data: FitData) -> None:
@@ -275,7 +275,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
         """The same for rows of a checked table, a portion at a time, and for some members."""
         models, features = self.estimators_[members], self.estimators_features_[members]
         kinds, weights = self._kinds(members)
-        scaler, encoder = self.standardizer_, self.category_encoder_
+        scaler, encoder = self.standardizer_, self.column_encoder_
         origin = columns = np.arange(X.shape[1])
         if encoder is not None:
             origin, features = encoder.origin_, [encoder.expand(one) for one in features]

@@ -14,7 +14,7 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner
 from randsub.engines.target_units import needs_units, unit_of
-from randsub.estimators.categories import CategoryEncoder
+from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.exceptions import SlowEngineWarning
 from randsub.parallel import Data, Dispatcher
@@ -68,7 +68,7 @@ class Given(NamedTuple):
     validation: Samples | None
     metadata: Sequence[dict[str, Any]]
     layout: Layout
-    encoder: CategoryEncoder | None
+    encoder: ColumnEncoder | None
 
     def described(self) -> dict[str, str | None]:
         """Shapes, types and digests of all data."""
@@ -176,19 +176,10 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     X, X_val = (part := by_column(X)), part if X_val is X else by_column(X_val)
     weight = samples.sample_weight
     most_rows = model._most_rows(n_rows(X))
-    engines = [
-        choose_engine(
-            model.engine,
-            one.estimator,
-            X,
-            samples.y,
-            weight if one.passes_weight else None,
-            most_rows,
-            bootstrap=one.bootstrap,
-            metadata=passed,
-        )(one)
-        for one, passed in zip(_in_units(given.learners, samples), given.metadata, strict=True)
-    ]
+    learners = _in_units(given.learners, samples)
+    engines = choose_engines(
+        model.engine, learners, X, samples.y, weight, most_rows, given.metadata, given.names
+    )
     return FitData(
         samples=samples,
         encoded=encoded,
@@ -224,24 +215,62 @@ def _in_units(learners: Sequence[Learner], samples: Samples) -> list[Learner]:
     return found
 
 
-def choose_engine(
+class Choice(NamedTuple):
+    """An engine for a base model.
+
+    Parameters
+    ----------
+    engine : type of Engine
+    refusal : tuple of str or None
+        Name of the engine that is made for such base models, and why it steps aside, as a clause of
+        which it is the subject.
+    """
+
+    engine: type[Engine]
+    refusal: tuple[str, str] | None
+
+
+def choose_engines(
     engine: str | type[Engine],
-    estimator: Any,
+    learners: Sequence[Learner],
     X: Table,
     y: Any,
     sample_weight: FloatArray | None,
     most_rows: int | None = None,
-    *,
-    bootstrap: bool = False,
-    metadata: Collection[str] = (),
-) -> type[Engine]:
-    """The first engine that reproduces this estimator on this data, or that of the user.
+    metadata: Sequence[Collection[str]] | None = None,
+    names: Sequence[str] = ("",),
+) -> list[Engine]:
+    """The engine of each base model; one warning if faster ones step aside.
 
-    ``most_rows`` is the size of the largest training set; by default all of X. ``bootstrap`` says
-    whether models are trained on bootstrap samples, ``metadata`` what else their ``fit`` is given.
-    Warns if an engine that is made for such estimators steps aside.
+    ``most_rows`` is the size of the largest training set, by default all of X; ``metadata`` is what
+    else the ``fit`` of each base model is given. The name of a single base model is empty.
     """
-    n_train = n_rows(X) if most_rows is None else most_rows
+    choices = [
+        find_engine(engine, learner, X, y, sample_weight, most_rows, passed)
+        for learner, passed in zip(learners, metadata or [()] * len(learners), strict=True)
+    ]
+    refusals = {
+        name or repr(learner.estimator): choice.refusal
+        for name, learner, choice in zip(names, learners, choices, strict=True)
+        if choice.refusal is not None
+    }
+    if refusals:
+        warnings.warn(SlowEngineWarning.text(refusals), SlowEngineWarning, stacklevel=2)
+    return [choice.engine(learner) for choice, learner in zip(choices, learners, strict=True)]
+
+
+def find_engine(
+    engine: str | type[Engine],
+    learner: Learner,
+    X: Table,
+    y: Any,
+    sample_weight: FloatArray | None,
+    most_rows: int | None = None,
+    metadata: Collection[str] = (),
+) -> Choice:
+    """The first engine that reproduces a base model on this data, or that of the user."""
+    estimator, n_train = learner.estimator, n_rows(X) if most_rows is None else most_rows
+    weight = sample_weight if learner.passes_weight else None
 
     def obstacle(engine: type[Engine]) -> str | None:
         if engine.most_rows is not None and n_train > engine.most_rows:
@@ -249,20 +278,20 @@ def choose_engine(
                 f"supports training sets of at most {engine.most_rows} samples, got up to "
                 f"{n_train}; use max_samples, if the model has it"
             )
-        if bootstrap and not engine.can_bootstrap:
+        if learner.bootstrap and not engine.can_bootstrap:
             return "does not draw bootstrap samples; use bootstrap=False"
         if metadata and engine.knows(estimator):
             return f"passes no metadata to fit, got {', '.join(metadata)}; leave it out"
-        return engine.obstacle(estimator, X, y, sample_weight)
+        return engine.obstacle(estimator, X, y, weight)
 
     if engine == "auto":
+        refusal = None
         for candidate in ENGINES.values():
             reason = obstacle(candidate)
             if reason is None:
-                return candidate
+                return Choice(candidate, refusal)
             if candidate.knows(estimator):
-                message = SlowEngineWarning.text(estimator, engine_name(candidate), reason)
-                warnings.warn(message, SlowEngineWarning, stacklevel=2)
+                refusal = engine_name(candidate), reason
     chosen = ENGINES[engine] if isinstance(engine, str) else engine
     if not (isinstance(chosen, type) and issubclass(chosen, Engine)):
         raise TypeError(
@@ -275,7 +304,7 @@ def choose_engine(
             f"engine={engine!r} cannot train {estimator!r} on this data: it {reason}; or use "
             "engine='auto'."
         )
-    return chosen
+    return Choice(chosen, None)
 
 
 def engine_name(engine: type[Engine]) -> str:

@@ -158,7 +158,7 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         several base models.
     standardizer_ : Standardizer or None
         Scales X as the members expect it; None without ``standardize``.
-    category_encoder_ : CategoryEncoder or None
+    column_encoder_ : ColumnEncoder or None
         Encodes scaled X as the members expect it, if X has categories, or if missing numbers are
         replaced. Its ``origin_`` is the column of X behind each encoded column.
     history_ : pandas.DataFrame

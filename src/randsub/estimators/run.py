@@ -19,7 +19,8 @@ from randsub.checkpoint import (
     thawed,
     thawed_result,
 )
-from randsub.estimators.fit_data import FitData
+from randsub.engines import Engine
+from randsub.estimators.fit_data import FitData, find_engine
 from randsub.exceptions import BaseModelError
 from randsub.parallel import Assignment, one_thread
 from randsub.solver import (
@@ -125,6 +126,13 @@ class EnsembleRun(Run):
         rows = [model._most_rows(len(self.data.samples.rows))] * model.n_estimators
         n_calibrated = model._n_calibrated(self.data) * len(self.problem.targets)
         return worth([*rows, *[model._most_rows(n_train)] * n_calibrated], of_refresh)
+
+    def engine_for(self, engine: Engine, base: int, n_samples: int) -> Engine:
+        """As ``fit`` would choose it: some engines take no large training sets."""
+        learner, data = engine.learner, self.data.dispatcher.data
+        _, y, weight, _ = self.data.samples
+        chosen, passed = self.estimator.engine, data.metadata(base)
+        return find_engine(chosen, learner, data.X, y, weight, n_samples, passed).engine(learner)
 
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""

@@ -27,7 +27,7 @@ from randsub._tables import (
     to_array,
 )
 from randsub._typing import IntArray, Table
-from randsub.estimators.categories import CategoryEncoder, choose_categorical
+from randsub.estimators.column_encoding import ColumnEncoder, choose_categorical, refuse_times
 from randsub.estimators.fit_data import Given, Layout, Samples
 from randsub.estimators.missing_values import (
     fills_missing,
@@ -96,7 +96,7 @@ def check_new_table(
     model: Any,
     X: Table,
     layout: Layout,
-    encoder: CategoryEncoder | None,
+    encoder: ColumnEncoder | None,
     seen: IntArray | None = None,
 ) -> Table:
     """Check new rows for a fitted model, and convert them to the table type of its members.
@@ -131,7 +131,7 @@ def _routed(
     return found
 
 
-def _encoder(model: Any, samples: Samples, bases: Sequence[Any]) -> CategoryEncoder | None:
+def _encoder(model: Any, samples: Samples, bases: Sequence[Any]) -> ColumnEncoder | None:
     """The encoder of categories and of missing numbers; None if X is used as it is."""
     X, wanted = samples.X, getattr(model, "categorical_features", None)
     # Sparse data and files of columns are not copied.
@@ -140,11 +140,13 @@ def _encoder(model: Any, samples: Samples, bases: Sequence[Any]) -> CategoryEnco
         return None
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     columns = choose_categorical(wanted, X, bases, names)
+    if frame_kind(X) is not None:
+        refuse_times(X, columns, bases)
     if not len(columns) and not fills:
         return None
     # Others are not scaled: text that spells numbers, for example.
     scaled = _numeric(X) if model.standardize else columns[:0]
-    encoder = CategoryEncoder(columns, fills=fills, centered=np.setdiff1d(scaled, columns))
+    encoder = ColumnEncoder(columns, fills=fills, centered=np.setdiff1d(scaled, columns))
     return encoder.fit(X, samples.rows, samples.sample_weight)
 
 
@@ -159,7 +161,7 @@ def _lists_categories(model: Any) -> bool:
     return wanted is not None and not isinstance(wanted, str)
 
 
-def _check_missing(model: Any, X: Table, encoder: CategoryEncoder | None, tags: Any) -> None:
+def _check_missing(model: Any, X: Table, encoder: ColumnEncoder | None, tags: Any) -> None:
     """Raise an error if a numeric column has missing values that nobody replaces.
 
     In categorical columns a missing value is a category, so the first check allowed NaN.

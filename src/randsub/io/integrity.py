@@ -79,7 +79,7 @@ def _check_part(part: Any) -> None:
 def _check_members(ensemble: Any) -> None:
     if not hasattr(ensemble, "estimators_"):
         return
-    encoder = ensemble.category_encoder_
+    encoder = ensemble.column_encoder_
     for name in ("estimators_features_", "estimators_bases_", "estimators_weights_"):
         of_members = getattr(ensemble, name, ensemble.estimators_)
         _same(ensemble, len(of_members), len(ensemble.estimators_))

@@ -21,7 +21,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from randsub import distributions, engines, estimators, losses, network, optim, penalties, solver
 from randsub.engines.target_units import Unit
-from randsub.estimators.categories import CategoryEncoder
+from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.estimators.training_rows import TrainingRows
 from randsub.io.safe_forms import SafeForm
@@ -30,7 +30,7 @@ from randsub.penalty_search import PenaltySearch
 # A model may hold the public types of these kinds, and a few others.
 ROOMS = (distributions, engines, estimators, losses, network, optim, penalties, solver)
 KINDS = (BaseEstimator, distributions.SubsetDistribution, engines.Engine)
-OTHERS = {CategoryEncoder, PenaltySearch, SafeForm, Standardizer, TrainingRows}
+OTHERS = {ColumnEncoder, PenaltySearch, SafeForm, Standardizer, TrainingRows}
 OTHERS |= {Unit, engines.Learner, network.InferredNetwork}
 _KERNELS = (
     "CompoundKernel ConstantKernel DotProduct ExpSineSquared Exponentiation Hyperparameter Matern "

@@ -10,7 +10,7 @@ from randsub.checkpoint import Logbook
 from randsub.distributions import Bernoulli
 from randsub.engines import Learner
 from randsub.estimators.assembly import choose_optimizer, initial_theta
-from randsub.estimators.fit_data import choose_engine, sample_limit
+from randsub.estimators.fit_data import choose_engines, sample_limit
 from randsub.losses import Reference, SquaredError
 from randsub.network.candidate_links import gene_generator
 from randsub.network.fit_data import NetworkFitData
@@ -74,9 +74,9 @@ def assemble(
 def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) -> Dispatcher:
     """Trains each base model on the scaled data. Targets need no further units: all have 1."""
     X, y = prepared.X, prepared.Y[:, 0]
-    engines = [
-        choose_engine(model.engine, base, X, y, None)(Learner(base)) for base in bases.values()
-    ]
+    learners = [Learner(base) for base in bases.values()]
+    most_rows = min(sample_limit(model.max_samples, len(X)) or len(X), len(X))
+    engines = choose_engines(model.engine, learners, X, y, None, most_rows, names=[*bases])
     return Dispatcher(
         engines,
         Data(X, prepared.X_val, None, {}),

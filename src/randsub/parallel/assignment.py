@@ -42,10 +42,13 @@ class Data:
     ) -> tuple[Table, FloatArray | None, dict[str, Any]]:
         """Some columns of X, weights and metadata for a base model, of some training rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
-        given = self.fit_params
-        params = dict(given if isinstance(given, Mapping) else given[base])
-        params = check_method_params(self.X, params, indices=rows)
+        params = check_method_params(self.X, dict(self.metadata(base)), indices=rows)
         return take_cells(self.X, rows, columns), weight, params
+
+    def metadata(self, base: int) -> Mapping[str, Any]:
+        """What the ``fit`` of a base model is given, of all rows."""
+        given = self.fit_params
+        return given if isinstance(given, Mapping) else given[base]
 
     def query(self, rows: IntArray, val_rows: IntArray, columns: IntArray) -> Table:
         """Some columns of held-out rows, then of validation rows."""

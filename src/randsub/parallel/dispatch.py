@@ -139,13 +139,18 @@ class Dispatcher:
         """Last time of a model of each base model, on one worker; 0 if unknown."""
         return self._seconds_per_model
 
-    def trial(self, assignment: Assignment) -> float:
-        """Carry out an assignment here, and return the seconds per model."""
+    def trial(self, assignment: Assignment, engine: Engine) -> float:
+        """Carry out an assignment here, model by model, with an engine of its base model.
+
+        Returns the mean seconds of the models but the first, which may have the engine compiled.
+        """
         if self.origin is not None:
             assignment = replace(assignment, masks=assignment.masks[:, self.origin])
-        rows, (piece, *_) = assignment.rows, assignment.pieces(0, assignment.masks.shape[0])
-        task = partial(run_piece, "predictions", self.engines, self.data, rows)
-        return task(*piece[1:])[1] / len(piece.masks)
+        engines = [*self.engines]
+        engines[assignment.base] = engine
+        task = partial(run_piece, "predictions", engines, self.data, assignment.rows)
+        _, *seconds = [task(*piece[1:])[1] for piece in assignment.pieces(0, 1)]
+        return sum(seconds) / len(seconds)
 
     def _run(
         self, wanted: Wanted, assignments: Sequence[Assignment], watch: Watch | None = None

@@ -12,7 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from multiprocessing import TimeoutError as PoolTimeoutError
 from typing import Any, Final, Literal, Self, TypeAlias
 
@@ -101,6 +101,10 @@ class _LokyTurns:
 _LOKY_TURNS = _LokyTurns()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_LOKY_TURNS.begin)
+
+
+class _DroppedError(Exception):
+    """Nobody waits for the remaining answers."""
 
 
 class WorkerPool:
@@ -262,10 +266,10 @@ class WorkerPool:
                 yield from zip(answers, numbers, strict=True)
             except GeneratorExit:
                 if isinstance(answers, Generator):
-                    with warnings.catch_warnings():
-                        # That work is dropped is what was asked for.
-                        warnings.simplefilter("ignore", UserWarning)
-                        answers.close()
+                    # An error ends joblib's work at once. If its generator is closed instead, it
+                    # warns that work is dropped, which is what was asked for.
+                    with suppress(_DroppedError):
+                        answers.throw(_DroppedError())
                 raise
 
     def _engage(self) -> None:

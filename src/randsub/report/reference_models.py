@@ -105,7 +105,7 @@ def train_and_ask(key: str, name: str, model: Any, train: Rows, test: Rows) -> A
 
 def _as_members_see(model: SubspaceEnsemble, rows: Rows) -> Rows:
     """Rows with categories encoded and numbers scaled, where the model encodes categories."""
-    encoder, scaler = model.category_encoder_, model.standardizer_
+    encoder, scaler = model.column_encoder_, model.standardizer_
     if encoder is None:
         return rows
     scaled = rows.X if scaler is None else scaler.transform(rows.X)
@@ -148,7 +148,7 @@ def _subspace(model: SubspaceEnsemble, base: Any, seed: int, n_jobs: int | None)
     if model._task == "classification":
         n_bases = len(bases_of(model.estimator_))
         kind, options["voting"] = RandomSubspaceClassifier, model._voting_of(base, n_bases)
-    if model.category_encoder_ is not None:
+    if model.column_encoder_ is not None:
         # Numbers are scaled already.
         options["standardize"] = False
     return kind(base, n_jobs=n_jobs, random_state=seed, **options)

@@ -332,7 +332,7 @@ def _facts(findings: Findings) -> dict[str, str]:
         "Engine": ", ".join(dict.fromkeys(type(one).__name__ for one in model._engines)),
         "Features": f"{model.n_features_in_:,}: {listed(names, 6)}",
     }
-    encoder = model.category_encoder_
+    encoder = model.column_encoder_
     if encoder is not None and len(encoder.columns):
         encoded = [names[j] for j in np.unique(encoder.columns)]
         facts["Categories"] = f"{listed(encoded, 6)}: one indicator per value"

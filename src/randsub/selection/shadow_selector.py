@@ -90,6 +90,7 @@ class ShadowSelector(Selector):
 
     See Also
     --------
+    MinimalSelector : A minimal set from which a model predicts as well as from all features.
     stability : How much importances vary with the samples and the seed.
 
     Notes

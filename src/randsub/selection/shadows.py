@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from randsub._tables import frame_kind, n_rows, take_rows
 from randsub._typing import IntArray, Table
-from randsub.estimators.categories import choose_categorical
+from randsub.estimators.column_encoding import choose_categorical
 from randsub.estimators.groups import resolve_groups
 from randsub.penalties import Penalty
 

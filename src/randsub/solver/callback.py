@@ -239,7 +239,7 @@ class ProgressBar(TimedCallback):
     def on_prepare(self, settings: Settings) -> None:
         """Open the bar."""
         super().on_prepare(settings)
-        self._open(settings, 0)
+        self._open()
 
     def on_compile(self) -> None:
         """Show that an engine is being compiled."""
@@ -256,27 +256,17 @@ class ProgressBar(TimedCallback):
     def on_start(self, settings: Settings, state: TrainingState) -> None:
         """Open the bar, if a fit is resumed, and move it to the first epoch."""
         super().on_start(settings, state)
-        self._open(settings, state.epoch)
-        self._move(state)
+        self._open().move(self.forecast.epochs[0], self.forecast.time_left)
 
-    def _open(self, settings: Settings, epoch: int) -> None:
+    def _open(self) -> Bar:
         """Open a bar over the epochs of all parts of the fit, with the name of this part."""
-        run, self._max_iter = self.forecast.run, settings.max_iter
-        name = self.description or run.name
+        name = self.description or self.forecast.run.name
         if self._bar is None:
-            # As many as if all parts were like this one: parts of fewer targets count for less.
-            self._n_epochs = round(settings.max_iter / (run.share - run.share_before))
-            self._bar = Bar(name, self._n_epochs, "epoch", self._position(epoch))
+            n_done, n_epochs = self.forecast.epochs
+            self._bar = Bar(name, n_epochs, "epoch", n_done)
         self._bar.description = name
         self._bar.say("")
-
-    def _move(self, state: TrainingState) -> None:
-        if self._bar is not None:
-            self._bar.move(self._position(state.epoch), self.forecast.time_left)
-
-    def _position(self, epoch: int) -> int:
-        """Epochs of the whole fit that are done after an epoch of this part."""
-        return round(self.forecast.run.share_after(epoch / self._max_iter) * self._n_epochs)
+        return self._bar
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Move the bar."""
@@ -291,11 +281,10 @@ class ProgressBar(TimedCallback):
             # As text: tqdm would round a number of this size to "3e+4".
             models=str(last.n_models_trained),
         )
-        self._move(state)
+        self._bar.move(self.forecast.epochs[0], self.forecast.time_left)
 
     def on_end(self, state: TrainingState) -> None:
         """Close the bar, unless there are further parts."""
-        is_over = state.stopped in (None, "interrupted") or self.forecast.run.share >= 1.0
-        if self._bar is not None and is_over:
+        if self._bar is not None and self.forecast.is_over(state):
             self._bar.close()
             self._bar = None

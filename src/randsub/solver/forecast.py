@@ -160,6 +160,7 @@ class Forecast:
         self.run, self._clock = run, clock
         self._begin = clock()
         self._settings: Settings | None = None
+        self._n_epochs = 0
         self._compiling_since: float | None = None
         # Whether all parts before the current one were trained in this fit, and not resumed.
         self._has_parts_behind = False
@@ -178,30 +179,46 @@ class Forecast:
         self._in_refresh = 0.0
         self._models, self._model_seconds = 0.0, 0.0
         self._epochs, self._epoch_seconds = 0.0, 0.0
+        self._has_stepped = False
 
     # -- what is measured --------------------------------------------------------------------------
 
     def prepare(self, settings: Settings) -> None:
         """The first models of a loop are about to be trained."""
         self._has_parts_behind = self._settings is not None or self.run.share_before == 0.0
-        self._settings = settings
+        self._take(settings)
         self._reset()
         self._refreshes = Refreshes(expected_law(self.run.n_parameters, settings.ess_threshold))
+
+    def _take(self, settings: Settings) -> None:
+        """Keep the settings of a loop."""
+        self._settings = settings
+        if not self._n_epochs:
+            # As many as if all parts were like the first: parts of fewer targets count for less.
+            share = self.run.share - self.run.share_before
+            self._n_epochs = round(settings.max_iter / share)
 
     def compile(self) -> None:
         """An engine is being compiled; that time does not count."""
         if self._compiling_since is None:
             self._compiling_since = self._clock()
 
+    def _skip_compilation(self, now: float) -> bool:
+        """Leave out the time since an engine began to be compiled, if one was."""
+        if self._compiling_since is None:
+            return False
+        lost, self._compiling_since = now - self._compiling_since, None
+        self._begin += lost
+        self._loop_begin += lost
+        self._epoch_begin += lost
+        self._refresh_begin += lost
+        self._measured = self._measured[0] + lost, self._measured[1]
+        return True
+
     def models_trained(self, n_done: int, n_all: int) -> None:
         """So many models of a refresh are trained."""
         now = self._clock()
-        if self._compiling_since is not None:
-            lost = now - self._compiling_since
-            self._compiling_since = None
-            self._begin += lost
-            self._loop_begin += lost
-            self._refresh_begin += lost
+        self._skip_compilation(now)
         if self._refresh is None:
             # The first task may have to load an engine, or to start workers.
             self._measured = now, n_done
@@ -209,14 +226,18 @@ class Forecast:
         if not self._unit:
             self._unit = n_all
         if n_done >= n_all:
-            self._in_refresh = now - self._refresh_begin
+            self._in_refresh = seconds = now - self._refresh_begin
+            since, n_before = self._measured
+            if not self._models and n_before < n_all:
+                seconds = (now - since) * n_all / (n_all - n_before)
             self._models = MEMORY * self._models + n_all
-            self._model_seconds = MEMORY * self._model_seconds + self._in_refresh
+            self._model_seconds = MEMORY * self._model_seconds + seconds
             self._refresh = None
 
     def start(self, settings: Settings, state: TrainingState) -> None:
         """The first epoch is about to begin, or the first one after a checkpoint."""
-        self._settings = settings
+        self._take(settings)
+        self._skip_compilation(self._clock())
         if self._state is None and state.epoch:
             self._reset()
         self._state = state
@@ -229,6 +250,9 @@ class Forecast:
     def epoch_done(self, state: TrainingState) -> None:
         """An epoch has ended."""
         now = self._clock()
+        # The first one of a loop may read compiled functions from disk.
+        is_typical = not self._skip_compilation(now) and self._has_stepped
+        self._has_stepped = True
         former, self._state = self._state, state
         trained = state.n_models_trained - (0 if former is None else former.n_models_trained)
         cycle = int(np.median(state.n_revived))
@@ -238,8 +262,9 @@ class Forecast:
             self._cycle, self._cycle_begin = cycle, state.epoch - 1
         elif trained:
             self._refreshes.add(state.epoch - self._cycle_begin, trained / max(self._unit, 1))
-        self._epochs += 1.0
-        self._epoch_seconds += now - self._epoch_begin - self._in_refresh
+        if is_typical:
+            self._epochs += 1.0
+            self._epoch_seconds += now - self._epoch_begin - self._in_refresh
         self._in_refresh, self._refresh = 0.0, None
         self._epoch_begin = self._refresh_begin = now
 
@@ -249,6 +274,18 @@ class Forecast:
     def elapsed(self) -> float:
         """Seconds since the fit began, except for those that an engine was compiled in."""
         return self._clock() - self._begin
+
+    @property
+    def epochs(self) -> tuple[int, int]:
+        """Number of epochs that are done, of all parts of the fit, and of all epochs."""
+        if self._settings is None:
+            return 0, 0
+        done = 0.0 if self._state is None else self._state.epoch / self._settings.max_iter
+        return round(self.run.share_after(done) * self._n_epochs), self._n_epochs
+
+    def is_over(self, state: TrainingState) -> bool:
+        """Whether the fit has ended with a loop that ends in this state: there is no other part."""
+        return state.stopped in (None, "interrupted") or self.run.share >= 1.0
 
     @property
     def refresh(self) -> tuple[int, int] | None:

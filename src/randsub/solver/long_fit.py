@@ -119,17 +119,17 @@ class LongFitWatch(TimedCallback):
             target.train_rows, self._settings.n_batches, target.strata, n_samples, rng
         )[0]
         masks = distribution.sample(self._theta[base], N_TRIED, rng)
-        return problem.dispatcher.trial(
-            Assignment(
-                y=target.y,
-                train_rows=batch.train_rows,
-                query_rows=batch.query_rows,
-                val_rows=target.val_rows,
-                masks=distribution.expand(masks),
-                seeds=np.zeros(N_TRIED, dtype=np.intp),
-                base=base,
-            )
+        assignment = Assignment(
+            y=target.y,
+            train_rows=batch.train_rows,
+            query_rows=batch.query_rows,
+            val_rows=target.val_rows,
+            masks=distribution.expand(masks),
+            seeds=np.zeros(N_TRIED, dtype=np.intp),
+            base=base,
         )
+        engine = self.forecast.run.engine_for(problem.dispatcher.engines[base], base, n_samples)
+        return problem.dispatcher.trial(assignment, engine)
 
 
 def advised(advice: LongFit, max_samples: str, time_limit: str) -> str:

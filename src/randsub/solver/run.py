@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
+from randsub.engines.base import Engine
 from randsub.solver.state import TrainingState
 
 
@@ -46,6 +47,10 @@ class Run(ABC):
     def share_after(self, done: float) -> float:
         """Fraction of the whole work that is done after a fraction of the current loop."""
         return self.share_before + (self.share - self.share_before) * done
+
+    def engine_for(self, engine: Engine, base: int, n_samples: int) -> Engine:
+        """The engine that would train a base model on so many samples instead of this one."""
+        return engine
 
     @property
     @abstractmethod

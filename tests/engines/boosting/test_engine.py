@@ -14,12 +14,11 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
-from engine_choice import reason_to_step_aside
+from engine_choice import choose_engine, reason_to_step_aside
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import BoostingEngine, GenericEngine, Learner
 from randsub.engines.boosting.losses import MORE_CLASSES, SQUARED_ERROR, TWO_CLASSES, residuals_of
 from randsub.engines.bootstrap import bootstrap_rows
-from randsub.estimators.fit_data import choose_engine
 from randsub.exceptions import BaseModelError
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2

@@ -12,10 +12,9 @@ from sklearn.neighbors import (
     RadiusNeighborsRegressor,
 )
 
-from engine_choice import reason_to_step_aside
+from engine_choice import choose_engine, reason_to_step_aside
 from randsub.engines import GenericEngine, KNNEngine, Learner
 from randsub.engines.knn.kernels import MOST_ROWS
-from randsub.estimators.fit_data import choose_engine
 from randsub.exceptions import BaseModelError
 
 

@@ -18,12 +18,11 @@ from sklearn.discriminant_analysis import (
 from sklearn.linear_model import ElasticNet, LinearRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
-from engine_choice import reason_to_step_aside
+from engine_choice import choose_engine, reason_to_step_aside
 from randsub.datasets import make_friedman
 from randsub.engines import GenericEngine, Learner, LinearAndBayesEngine
 from randsub.engines.linear_and_bayes import family, kernels
 from randsub.estimators import PRSRegressor
-from randsub.estimators.fit_data import choose_engine
 from randsub.exceptions import BaseModelError
 
 RNG = np.random.default_rng(0)

@@ -16,14 +16,13 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVR
 
-from engine_choice import reason_to_step_aside
+from engine_choice import choose_engine, reason_to_step_aside
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, SVMEngine
 from randsub.engines.svm import engine as svm_module
 from randsub.engines.svm.engine import MOST_ROWS, MOST_STEPS, PARAMETERS
 from randsub.engines.svm.kernels import exponentials
 from randsub.engines.svm.smo import padded, solve_dual
-from randsub.estimators.fit_data import choose_engine
 from randsub.exceptions import BaseModelError
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2

@@ -14,11 +14,10 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from engine_choice import reason_to_step_aside
+from engine_choice import choose_engine, reason_to_step_aside
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.engines import GenericEngine, Learner, TreeEngine
 from randsub.engines.tree.engine import rows_in_order
-from randsub.estimators.fit_data import choose_engine
 from randsub.exceptions import BaseModelError
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2

@@ -15,6 +15,7 @@ from randsub.cli.base_models import make_base_models, refusing_missing
 from randsub.cli.console import Console, printable
 from randsub.cli.fitted_model import check_model_folder, ranked
 from randsub.cli.model_parameters import set_parameters
+from randsub.cli.option_names import with_options
 from randsub.cli.option_values import make_penalty
 from randsub.cli.output_files import check_file, named_in_errors
 from randsub.cli.stop_signals import StopOnSignal, interruptions_are_errors
@@ -36,17 +37,6 @@ from randsub.io import DataFacts, ModelFolder
 from randsub.io.metadata import model_scores
 from randsub.losses import METRICS
 from randsub.solver import Solver
-
-# What the report calls by the names of parameters.
-OPTIONS = {
-    "learning_rate of the solver": "--param learning_rate",
-    "n_batches of the solver": "--param n_batches",
-    "n_estimators": "--members",
-    "n_repeats": "--repeats",
-    "max_iter": "--epochs",
-    "a penalty": "a --penalty",
-    "the penalty": "--penalty",
-}
 
 
 @dataclass(frozen=True)
@@ -263,13 +253,7 @@ def _warnings(job: Job) -> list[str]:
     rows = Rows(samples.X, np.asarray(samples.y), samples.weight)
     found = notices(Findings(job.model, rows, n_validation=n_validation))
     found = [notice for notice in found if notice.level == "warning"]
-    return [f"{title}. {_with_options(explanation)}" for _, title, explanation in found]
-
-
-def _with_options(text: str) -> str:
-    for parameter, option in OPTIONS.items():
-        text = text.replace(parameter, option)
-    return text
+    return [f"{title}. {with_options(explanation)}" for _, title, explanation in found]
 
 
 def _summary(args: argparse.Namespace, job: Job) -> dict[str, Any]:

@@ -63,6 +63,8 @@ def read_delimited(
                 "with --decimal ."
             )
             frame = _parsed(text, names, separator, ",")
+        if not names[0] and isinstance(frame.index, pd.RangeIndex):
+            say(f"{path}: the first column, without a name, numbers the rows and is not a feature.")
         return with_points(frame) if guess or layout.decimal == "," else frame
     except TableError:
         raise

@@ -193,7 +193,7 @@ def _grow(  # type: ignore[no-untyped-def]
     # Taken apart once: every array that is taken from a tuple counts a reference.
     entries, targets = lists
     column_of, threshold, child, sizes, sums, mass_of = nodes
-    best, place, left, lines, places = work
+    best, place, left, lines, classes, places, counted = work
     max_depth, min_split, min_leaf, min_gain, min_share = limits
     n = len(table) - 1
     m, block, half = len(mine), n * WIDTH, len(targets) // 2
@@ -250,7 +250,9 @@ def _grow(  # type: ignore[no-untyped-def]
                 best,
                 place,
                 lines,
+                classes,
                 places,
+                counted,
             )
         split, state = take_best(best, m, state)
         if split < 0:
@@ -356,7 +358,7 @@ def grow_and_predict(  # type: ignore[no-untyped-def]
         np.empty(n_lanes),  # worth of the best split of each column
         np.empty(n_lanes, np.int64),  # and its place
         np.zeros(n_sums, np.int64),  # class counts on the left
-        *room_for_lines(n_sums),
+        *room_for_lines(n_sums, table, weights),
     )
     todo = np.empty((n + 1, 3), np.int64)  # nodes to split: start, depth, node
     leaf_of = np.empty(n_queries, np.int64)

@@ -26,17 +26,24 @@ from randsub.engines.simd import (
     subtract,
     upper_floats,
 )
-from randsub.engines.tree.splits import ENTROPY, EPSILON, GINI, SAME, value_of
+from randsub.engines.tree.entropy_splits import scan_entropy
+from randsub.engines.tree.splits import ENTROPY, EPSILON, SAME, value_of
 
 
 @compiled()
-def room_for_lines(n_sums):  # type: ignore[no-untyped-def]
-    """Room for scans: class masses, or lines of eight numbers; and places.
+def room_for_lines(n_sums, table, weights):  # type: ignore[no-untyped-def]
+    """Room for scans: lines of eight numbers, two for each class, and places; and a table.
 
-    The lines are sum and mass that the left side starts with, bounds of the number of entries that
-    are added to it, and the result of a second scan.
+    The first five lines are sum and mass that the left side starts with, bounds of the number of
+    entries that are added to it, and the result of a second scan. The table of ``n log n`` is empty
+    unless all rows that have a weight have the weight 1.
     """
-    return np.zeros(max(n_sums, 5 * WIDTH)), np.zeros(WIDTH, np.int64)
+    is_counted = weights is not None
+    if weights is not None:
+        for weight in weights:
+            is_counted = is_counted and (weight == 0.0 or weight == 1.0)
+    table = table if is_counted else table[:0]
+    return np.zeros(5 * WIDTH), np.zeros(2 * n_sums * WIDTH), np.zeros(WIDTH, np.int64), table
 
 
 @compiled()
@@ -80,9 +87,9 @@ def weigh_up(targets, masses, at, size, head, gap, sums, mass_of, node):  # type
 
 @compiled(forceinline=True)
 def _scan_lines(  # type: ignore[no-untyped-def]
-    entries, targets, masses, at, size, total, mass, least, lines, best, to, place, goal
+    entries, targets, masses, at, end, total, mass, least, lines, best, to, place, goal
 ):
-    """Best split of a range in eight lists: the sum of ``sum ** 2 / mass`` of both sides.
+    """Best split before the entry ``end`` in eight lists: ``sum ** 2 / mass`` of both sides, added.
 
     Both sides have more mass than ``least``.
     """
@@ -91,7 +98,7 @@ def _scan_lines(  # type: ignore[no-untyped-def]
     all_same, everything, whole, bound = splat(SAME), splat(total), splat(mass), splat(least)
     highest, where = splat(-np.inf), splat(0)
     value = upper_floats(load(entries, at))
-    for p in range(1, size):
+    for p in range(1, end):
         line = at + p * WIDTH
         weight = load(masses, line - WIDTH)
         left = add(left, multiply(weight, load(targets, line - WIDTH)))
@@ -119,14 +126,63 @@ def _scan_lines(  # type: ignore[no-untyped-def]
 
 
 @compiled(forceinline=True)
+def _scan_once(  # type: ignore[no-untyped-def]
+    entries,
+    targets,
+    masses,
+    at,
+    end,
+    sums,
+    node,
+    mass,
+    by_entropy,
+    least,
+    lines,
+    classes,
+    table,
+    best,
+    to,
+    place,
+    goal,
+):
+    """The same by squares or by entropy."""
+    if by_entropy:
+        of_node = sums[node]
+        scan_entropy(
+            entries,
+            targets,
+            masses,
+            at,
+            end,
+            of_node,
+            mass,
+            least,
+            lines,
+            classes,
+            table,
+            best,
+            to,
+            place,
+            goal,
+        )
+    else:
+        total = sums[node, 0]
+        _scan_lines(
+            entries, targets, masses, at, end, total, mass, least, lines, best, to, place, goal
+        )
+
+
+@compiled(forceinline=True)
 def _scan_eight(  # type: ignore[no-untyped-def]
     entries,
     targets,
     masses,
     at,
     size,
-    total,
+    sums,
+    node,
     mass,
+    by_entropy,
     min_leaf,
     least,
     best,
@@ -134,48 +190,88 @@ def _scan_eight(  # type: ignore[no-untyped-def]
     to,
     m,
     lines,
+    classes,
     places,
+    table,
 ):
-    """Best splits of a range in eight lists, missing values on the right or on the left."""
+    """The same for missing values on the right, and on the left."""
+    width, fewest, most = min(WIDTH, m - to), size, 0
+    for lane in range(width):
+        places[lane] = count_missing(entries, at + lane, size)
+        fewest, most = min(fewest, places[lane]), max(most, places[lane])
     for lane in range(WIDTH):
         lines[lane] = lines[WIDTH + lane] = 0.0
         lines[2 * WIDTH + lane] = min_leaf - 1
         lines[3 * WIDTH + lane] = size - min_leaf + 1
-    _scan_lines(entries, targets, masses, at, size, total, mass, least, lines, best, to, place, to)
-    is_any_missing = False
-    for lane in range(WIDTH):
-        head = at + lane
-        n_missing = count_missing(entries, head, size) if to + lane < m else 0
+    if by_entropy:
+        classes[:] = 0.0
+    # There is no split between missing values.
+    end = min(size, size - fewest + 1)
+    _scan_once(
+        entries,
+        targets,
+        masses,
+        at,
+        end,
+        sums,
+        node,
+        mass,
+        by_entropy,
+        least,
+        lines,
+        classes,
+        table,
+        best,
+        to,
+        place,
+        to,
+    )
+    if most == 0:
+        return
+    if by_entropy:
+        classes[:] = 0.0
+    for lane in range(width):
+        n_missing = places[lane]
         for p in range(size - n_missing, size):
-            line = head + p * WIDTH
-            lines[lane] += masses[line] * targets[line]
+            line = at + lane + p * WIDTH
+            if by_entropy:
+                classes[int(targets[line]) * WIDTH + lane] += masses[line]
+            else:
+                lines[lane] += masses[line] * targets[line]
             lines[WIDTH + lane] += masses[line]
         lines[2 * WIDTH + lane] -= n_missing
         # Without missing values, there is nothing that a second scan could find.
         lines[3 * WIDTH + lane] = lines[3 * WIDTH + lane] - n_missing if n_missing else 0.0
-        is_any_missing |= n_missing > 0
-    if not is_any_missing:
-        return
-    again = 4 * WIDTH
-    _scan_lines(
-        entries, targets, masses, at, size, total, mass, least, lines, lines, again, places, 0
+    end, again = size - fewest, 4 * WIDTH
+    _scan_once(
+        entries,
+        targets,
+        masses,
+        at,
+        end,
+        sums,
+        node,
+        mass,
+        by_entropy,
+        least,
+        lines,
+        classes,
+        table,
+        lines,
+        again,
+        places,
+        0,
     )
-    for lane in range(min(WIDTH, m - to)):
+    for lane in range(width):
         if lines[again + lane] > best[to + lane]:
             best[to + lane], place[to + lane] = lines[again + lane], -places[lane]
 
 
 @compiled()
-def x_log_x(x):  # type: ignore[no-untyped-def]
-    """``x log x``; 0 also for what rounding has left of 0."""
-    return x * np.log(x) if x > 0.0 else 0.0
-
-
-@compiled()
 def _scan_list(  # type: ignore[no-untyped-def]
-    entries, targets, masses, at, size, sums, node, mass, left, n_missing, min_leaf, least, gini
+    entries, targets, masses, at, size, sums, node, mass, left, n_missing, min_leaf, least
 ):
-    """Best split of a range in one list, from class masses ``left`` that are on the left already.
+    """Best split of a range in one list by gini, from class masses ``left`` on the left.
 
     These are those of the missing values, if there are any.
     """
@@ -183,8 +279,8 @@ def _scan_list(  # type: ignore[no-untyped-def]
     for c in range(sums.shape[1]):
         there = sums[node, c] - left[c]
         left_mass += left[c]
-        worth_left += left[c] ** 2 if gini else x_log_x(left[c])
-        worth_right += there**2 if gini else x_log_x(there)
+        worth_left += left[c] ** 2
+        worth_right += there**2
     highest, where = -np.inf, 0
     for p in range(1, size - n_missing - min_leaf + 1):
         line = at + p * WIDTH
@@ -194,19 +290,12 @@ def _scan_list(  # type: ignore[no-untyped-def]
         left[c] = here + weight
         left_mass += weight
         right_mass = mass - left_mass
-        if gini:
-            worth_left += weight * (2.0 * here + weight)
-            worth_right -= weight * (2.0 * there - weight)
-        else:
-            worth_left += x_log_x(here + weight) - x_log_x(here)
-            worth_right += x_log_x(there - weight) - x_log_x(there)
+        worth_left += weight * (2.0 * here + weight)
+        worth_right -= weight * (2.0 * there - weight)
         differs = value_of(entries[line]) > value_of(entries[line - WIDTH]) + SAME
         if not differs or p + n_missing < min_leaf or left_mass <= least or right_mass <= least:
             continue
-        if gini:
-            worth = worth_left / left_mass + worth_right / right_mass
-        else:
-            worth = worth_left - x_log_x(left_mass) + worth_right - x_log_x(right_mass)
+        worth = worth_left / left_mass + worth_right / right_mass
         if worth > highest:
             highest, where = worth, p
     return highest, where
@@ -214,29 +303,14 @@ def _scan_list(  # type: ignore[no-untyped-def]
 
 @compiled()
 def _scan_classes(  # type: ignore[no-untyped-def]
-    entries,
-    targets,
-    masses,
-    at,
-    size,
-    sums,
-    node,
-    mass,
-    min_leaf,
-    least,
-    gini,
-    best,
-    place,
-    to,
-    m,
-    left,
+    entries, targets, masses, at, size, sums, node, mass, min_leaf, least, best, place, to, m, left
 ):
-    """The same by gini or entropy."""
+    """The same in eight lists, missing values on the right or on the left."""
     for lane in range(min(WIDTH, m - to)):
         head = at + lane
         left[:] = 0.0
         best[to + lane], place[to + lane] = _scan_list(
-            entries, targets, masses, head, size, sums, node, mass, left, 0, min_leaf, least, gini
+            entries, targets, masses, head, size, sums, node, mass, left, 0, min_leaf, least
         )
         n_missing = count_missing(entries, head, size)
         if n_missing == 0:
@@ -246,19 +320,7 @@ def _scan_classes(  # type: ignore[no-untyped-def]
             line = head + p * WIDTH
             left[int(targets[line])] += masses[line]
         worth, where = _scan_list(
-            entries,
-            targets,
-            masses,
-            head,
-            size,
-            sums,
-            node,
-            mass,
-            left,
-            n_missing,
-            min_leaf,
-            least,
-            gini,
+            entries, targets, masses, head, size, sums, node, mass, left, n_missing, min_leaf, least
         )
         if worth > best[to + lane]:
             best[to + lane], place[to + lane] = worth, -where
@@ -282,24 +344,28 @@ def scan_masses(  # type: ignore[no-untyped-def]
     best,
     place,
     lines,
+    classes,
     places,
+    table,
 ):
     """Worth and place of the best split of a node in each of its columns.
 
     Each side has more mass than ``least``.
     """
+    by_entropy = criterion == ENTROPY
     for a in range(0, m, WIDTH):
         head = at + a // WIDTH * block
-        if sums.shape[1] == 1:
-            total = sums[node, 0]
+        if by_entropy or sums.shape[1] == 1:
             _scan_eight(
                 entries,
                 targets,
                 masses,
                 head,
                 size,
-                total,
+                sums,
+                node,
                 mass,
+                by_entropy,
                 min_leaf,
                 least,
                 best,
@@ -307,10 +373,11 @@ def scan_masses(  # type: ignore[no-untyped-def]
                 a,
                 m,
                 lines,
+                classes,
                 places,
+                table,
             )
             continue
-        gini = criterion == GINI
         _scan_classes(
             entries,
             targets,
@@ -322,13 +389,17 @@ def scan_masses(  # type: ignore[no-untyped-def]
             mass,
             min_leaf,
             least,
-            gini,
             best,
             place,
             a,
             m,
-            lines,
+            classes,
         )
+
+
+@compiled()
+def _x_log_x(x):  # type: ignore[no-untyped-def]
+    return x * np.log(x) if x > 0.0 else 0.0
 
 
 @compiled(forceinline=True)
@@ -337,5 +408,5 @@ def worth_of_mass(sums, node, mass, criterion):  # type: ignore[no-untyped-def]
     worth = 0.0
     for c in range(sums.shape[1]):
         share = sums[node, c]
-        worth += x_log_x(share) if criterion == ENTROPY else share * share / mass
-    return worth - x_log_x(mass) if criterion == ENTROPY else worth
+        worth += _x_log_x(share) if criterion == ENTROPY else share * share / mass
+    return worth - _x_log_x(mass) if criterion == ENTROPY else worth

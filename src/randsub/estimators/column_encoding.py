@@ -89,6 +89,27 @@ def _dtypes(frame: Table) -> tuple[BoolArray, BoolArray]:
     return np.array(categorical, dtype=bool), np.array(text, dtype=bool)
 
 
+def refuse_times(X: Table, encoded: IntArray, bases: Sequence[Any]) -> None:
+    """Raise a ValueError if a frame has dates or times that are not encoded as categories.
+
+    Base models that accept only numbers would fail on them, or take them for numbers of seconds or
+    of fractions of them.
+    """
+    if frame_kind(X) == "polars":
+        times = [dtype.is_temporal() for dtype in X.dtypes]
+    else:
+        times = [dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype) for dtype in X.dtypes]
+    found = np.setdiff1d(np.flatnonzero(times), encoded)
+    if not len(found) or not any(map(_only_numbers, bases)):
+        return
+    shown = {str(X.columns[j]): str(list(X.dtypes)[j]) for j in found[:5].tolist()}
+    raise ValueError(
+        f"Columns {shown} hold dates or times. Convert them to numbers that mean something to the "
+        "base model, such as days since a start, or the month; or list them in "
+        "categorical_features, or leave them out."
+    )
+
+
 def _is_readable(values: Any) -> bool:
     """Whether every value can be converted to a number."""
     try:
@@ -135,8 +156,8 @@ def _values(X: Table, column: int) -> Any:
     return values
 
 
-class CategoryEncoder:
-    """One-hot encoding of categorical columns; other columns stay numbers.
+class ColumnEncoder:
+    """One-hot encoding of categorical columns, and numbers in place of missing ones.
 
     Missing numbers are replaced by the mean, with an indicator beside them, in columns that had
     some in training.
