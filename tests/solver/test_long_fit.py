@@ -60,6 +60,16 @@ def test_a_time_limit_or_fast_models_are_no_reason(run):
     stopped(Slow(10.0 if run else 0.01), run)
 
 
+def test_models_that_waited_for_a_process_to_start_are_no_reason():
+    class Starting(Slow):
+        def on_models_trained(self, n_done, n_all):
+            wish = super().on_models_trained(n_done, n_all)
+            self.seconds = 4.0 if n_done < 4 else 0.001
+            return wish
+
+    stopped(Starting(4.0))
+
+
 def test_fewer_samples_are_tried_out(monkeypatch):
     """With a low limit any fit is long, and the advice has a number that it was measured with."""
     monkeypatch.setattr(long_fit, "LONG", 1e-9)

@@ -48,6 +48,8 @@ REVIVED_GAP, REVIVED_GROWTH = 1.1, 1.5
 UNTIL_PLATEAU = 2.0
 # Subsets tend to a few features, and the time of a model goes with a small power of their number.
 LAST_SIZE, POWER_OF_SIZE = 7.0, 0.25
+# Models that are enough to know how long one takes.
+ENOUGH_MODELS = 8
 # Weight of a refresh in the mean seconds per model, relative to the next one: subsets shrink.
 MEMORY = 0.7
 
@@ -302,8 +304,17 @@ class Forecast:
         return self._model_seconds / self._models if self._models else None
 
     def is_sure(self, seconds: float) -> bool:
-        """Whether models were measured for so long, or those of a whole refresh."""
-        return self._models > 0.0 or self._clock() - self._measured[0] >= seconds
+        """Whether models were measured for so long, or those of a whole refresh.
+
+        A few models may have waited for a process to start, so that they have to be many, or
+        measured for ten times as long.
+        """
+        if self._models > 0.0:
+            return True
+        since, n_before = self._measured
+        n_done = 0 if self._refresh is None else self._refresh[0]
+        needed = seconds if n_done - n_before >= ENOUGH_MODELS else 10.0 * seconds
+        return self._clock() - since >= needed
 
     def seconds_after(self) -> float:
         """Time for the models that are trained after the last epoch of this loop."""
