@@ -138,6 +138,19 @@ def test_time_is_left_for_the_final_models() -> None:
     assert state.stopped == "TimeLimit: of 20 seconds, the rest is for the final models"
 
 
+def test_members_may_take_longer_than_models() -> None:
+    class SlowMembers(Part):
+        def seconds_of_members(self, state):
+            return 8.0
+
+    run = SlowMembers(models_after=20.0, time_limit=20.0)
+    state = timed(20.0, Time(per_epoch=1.0, per_task=0.125), run, ess_threshold=0.0)
+    # The first models take 7.5 s, and 8 s are set aside.
+    assert state.epoch == 5
+    with pytest.raises(UnfinishedFitError, match="8 seconds are too short"):
+        timed(8.0, Time(per_epoch=1.0, per_task=0.125), SlowMembers(time_limit=8.0))
+
+
 def test_there_is_no_model_if_the_first_are_not_trained_in_time() -> None:
     with pytest.raises(UnfinishedFitError, match=r"TimeLimit: 5 seconds are over") as caught:
         timed(5.0, Time(per_task=0.125))

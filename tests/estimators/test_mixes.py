@@ -25,6 +25,7 @@ from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor, RandomSubspaceClassifier, RaSERegressor
 from randsub.callbacks import Checkpoint, EarlyStopping, ScoringMonitor, TimeLimit
 from randsub.datasets import make_friedman, make_hypercube
+from randsub.estimators import run as ensemble_run
 from randsub.estimators.calibration import tempered
 from randsub.exceptions import BaseModelError, CheckpointError, InterruptedFitWarning
 from randsub.penalties import ExpectedSize
@@ -554,6 +555,25 @@ def test_callbacks_see_the_mix_and_change_nothing():
     model = classifier().set_callbacks(monitor, TimeLimit(3600.0)).fit(XC[:60], YC[:60])
     assert monitor.scores_["score"].iloc[-1] == model.score(XC[60:], YC[60:])
     assert_same_model(classifier().fit(XC[:60], YC[:60]), model)
+
+
+def test_a_time_limit_tries_members_of_each_base_model(monkeypatch):
+    """They are measured, and what is drawn for it changes nothing."""
+    trained, train_members = [], ensemble_run.train_members
+
+    def noted(data, draws, **options):
+        trained.append([(draw.base, draw.masks.shape[0]) for draw in draws])
+        return train_members(data, draws, **options)
+
+    monkeypatch.setattr(ensemble_run, "train_members", noted)
+    # Beyond a tenth of the time, which is where it looks.
+    monkeypatch.setattr("randsub.solver.forecast.Forecast.elapsed", 400.0)
+    limited = classifier().set_callbacks(TimeLimit(3600.0)).fit(XC[:60], YC[:60])
+    n_bases = len(limited.shares_)
+    assert trained[:-1] == [[(base, 1)] for base in range(n_bases) for _ in range(2)]
+    free = classifier().fit(XC[:60], YC[:60])
+    np.testing.assert_array_equal(limited.alpha_, free.alpha_)
+    np.testing.assert_array_equal(limited.predict_proba(XC), free.predict_proba(XC))
 
 
 @pytest.mark.parametrize("callback", [TimeLimit(1.0), EarlyStopping(2, tol=10.0)])

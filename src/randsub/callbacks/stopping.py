@@ -106,9 +106,9 @@ class TimeLimit(Callback):
         models are trained, after each task of one slow model or several fast ones: a refresh that
         would not end in time is dropped. Time for the final ensemble, and for the calibration of
         probabilities, is set aside: it is estimated from the measured time of the models, which is
-        taken to grow with the square of their samples. Time to compile an engine, once per machine,
-        does not count. If a fit has several parts, the time is divided among them in proportion to
-        their work.
+        taken to grow with the square of their samples, and from members that are trained for it.
+        Time to compile an engine, once per machine, does not count. If a fit has several parts, the
+        time is divided among them in proportion to their work.
 
     Raises
     ------
@@ -173,10 +173,10 @@ class _Clock(TimedCallback):
     def _verdict(self, share: float) -> str | None:
         # The first few models may not be typical: they are judged after a tenth of the time.
         is_early = not self._has_begun and self.forecast.elapsed < 0.1 * self._seconds
-        after = 0.0 if is_early else self.forecast.seconds_after()
-        if self.forecast.elapsed + after < self._seconds * share:
+        left = self._seconds * share - self.forecast.elapsed
+        if left > 0.0 and (is_early or self.forecast.seconds_after(left) < left):
             return None
-        if self.forecast.elapsed >= self._seconds * share:
+        if left <= 0.0:
             return f"TimeLimit: {self._seconds:g} seconds are over"
         if not self._has_begun:
             return f"TimeLimit: {self._seconds:g} seconds are too short"

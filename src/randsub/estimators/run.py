@@ -1,5 +1,6 @@
 """The fit of an ensemble as callbacks see it: repeats, in one block or several, and its members."""
 
+import time
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.sparse import csr_array
 
 from randsub._masks import as_sparse
@@ -38,7 +40,7 @@ from randsub.solver.apart import solve_each
 from randsub.solver.forecast import worth
 from randsub.solver.long_fit import LongFitWatch
 from randsub.solver.rounds import thin
-from randsub.solver.shares import allotted
+from randsub.solver.shares import allotted, equal_shares
 
 
 class Members(NamedTuple):
@@ -101,6 +103,9 @@ class EnsembleRun(Run):
     _problem: Problem = field(init=False)
     _finished: list[Result] = field(default_factory=list)
     _last: tuple[Result, Members] | None = None
+    # Theta at the start, and seconds of a member of each base model.
+    _theta: FloatArray = field(init=False)
+    _member_seconds: list[float] = field(default_factory=list)
 
     @property
     def has_parts(self) -> bool:  # type: ignore[override]
@@ -127,6 +132,28 @@ class EnsembleRun(Run):
         n_calibrated = model._n_calibrated(self.data) * len(self.problem.targets)
         return worth([*rows, *[model._most_rows(n_train)] * n_calibrated], of_refresh)
 
+    def seconds_of_members(self, state: TrainingState | None) -> float:
+        """As measured with members of each base model, trained for it, at the current shares."""
+        n_bases = self.problem.n_bases
+        shares = equal_shares(1, n_bases) if state is None else state.shares
+        if not self._member_seconds:
+            # The first one may have to load a library.
+            self._member_seconds = [
+                min(self._tried(self._theta[base], base) for _ in range(2))
+                for base in range(n_bases)
+            ]
+        counts = member_counts(shares, self.estimator.n_estimators).sum(axis=0)
+        return float(counts @ self._member_seconds) / effective_n_jobs(self.data.dispatcher.n_jobs)
+
+    def _tried(self, theta: FloatArray, base: int) -> float:
+        """Seconds that one member takes."""
+        begin, rng = time.perf_counter(), np.random.default_rng(0)
+        model, distribution = self.estimator, self.problem.distribution
+        masks = distribution.expand(distribution.sample(theta, 1, rng))
+        most_rows = model._most_rows(len(self.data.samples.rows))
+        train_members(self.data, [Draw(masks, rng, base)], max_samples=most_rows)
+        return time.perf_counter() - begin
+
     def engine_for(self, engine: Engine, base: int, n_samples: int) -> Engine:
         """As ``fit`` would choose it: some engines take no large training sets."""
         learner, data = engine.learner, self.data.dispatcher.data
@@ -137,6 +164,7 @@ class EnsembleRun(Run):
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""
         # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
+        self._theta = theta
         is_bound = callbacks or self.logbook.progress is not None
         n_repeats, dispatcher = len(self.problem.targets), self.problem.dispatcher
         watch = LongFitWatch(self, self.problem, theta, callbacks)

@@ -316,10 +316,17 @@ class Forecast:
         needed = seconds if n_done - n_before >= ENOUGH_MODELS else 10.0 * seconds
         return self._clock() - since >= needed
 
-    def seconds_after(self) -> float:
-        """Time for the models that are trained after the last epoch of this loop."""
+    def seconds_after(self, at_most: float = math.inf) -> float:
+        """Time for the models that are trained after the last epoch of this loop.
+
+        Under a time limit members are measured, too, unless more than ``at_most`` is expected
+        without: scikit-learn trains them, which may take much longer than an engine's predictions.
+        """
         each = self.seconds_per_model()
-        return 0.0 if each is None else each * self.run.models_after
+        expected = 0.0 if each is None else each * self.run.models_after
+        if each is None or self.run.time_limit is None or expected >= at_most:
+            return expected
+        return max(expected, self.run.seconds_of_members(self._state))
 
     def time_left(self) -> float | None:
         """Expected time until the end of the fit, which may be that of a time limit."""

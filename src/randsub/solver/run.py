@@ -48,6 +48,13 @@ class Run(ABC):
         """Fraction of the whole work that is done after a fraction of the current loop."""
         return self.share_before + (self.share - self.share_before) * done
 
+    def seconds_of_members(self, state: TrainingState | None) -> float:
+        """Time for the members of the final ensemble, if it was measured; otherwise 0.
+
+        Before the first epoch the state is None.
+        """
+        return 0.0
+
     def engine_for(self, engine: Engine, base: int, n_samples: int) -> Engine:
         """The engine that would train a base model on so many samples instead of this one."""
         return engine
