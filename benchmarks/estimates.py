@@ -1,6 +1,6 @@
 """How good the estimate of the time left is, after a twentieth, a tenth and a half of the time.
 
-    python benchmarks/estimates.py [--only knn ...] [--seeds 1]
+    python benchmarks/estimates.py [--only knn ...] [--seeds 0 1]
 
 Prints the estimate of the whole time relative to the truth: 1 is perfect. After a tenth of the time
 it should be between 0.67 and 1.5. The machine should have nothing else to do.
@@ -87,12 +87,12 @@ CASES: dict[str, Callable[[int], Any]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=CASES, default=[*CASES])
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print("case     seed  seconds  " + "  ".join(f"after {share:.0%}" for share in SHARES))
     for name in args.only:
-        for seed in range(args.seeds):
+        for seed in args.seeds:
             model, data = CASES[name](seed)
             notes = Notes()
             model.set_callbacks(notes).fit(*data)

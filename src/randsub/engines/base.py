@@ -92,6 +92,8 @@ class Engine(ABC):
     prefers: ClassVar[Literal["threads", "processes"]] = "processes"
     # The largest training set that the engine is made for, if there is a limit.
     most_rows: ClassVar[int | None] = None
+    # The time of a model goes with about this power of the number of its features.
+    power_of_size: ClassVar[float] = 0.25
     # Whether the engine can train models on bootstrap samples.
     can_bootstrap: ClassVar[bool] = False
 

@@ -132,6 +132,11 @@ class EnsembleRun(Run):
         n_calibrated = model._n_calibrated(self.data) * len(self.problem.targets)
         return worth([*rows, *[model._most_rows(n_train)] * n_calibrated], of_refresh)
 
+    @property
+    def power_of_size(self) -> float:  # type: ignore[override]
+        """As of the engines."""
+        return max(engine.power_of_size for engine in self.data.dispatcher.engines)
+
     def seconds_of_members(self, state: TrainingState | None) -> float:
         """As measured with members of each base model, trained for it, at the current shares."""
         n_bases = self.problem.n_bases

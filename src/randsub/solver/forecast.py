@@ -43,11 +43,11 @@ FIRST_GAP, POWER_OF_WIDTH, SPREAD_OF_GAP = 5.5, -0.35, 0.4
 # logarithm.
 GROWTH, POWER_OF_GAP, SPREAD_OF_GROWTH = 0.08, 2.5, 0.5
 # After a revival: factors of the former gap and growth.
-REVIVED_GAP, REVIVED_GROWTH = 1.1, 1.5
+REVIVED_GAP, REVIVED_GROWTH = 1.1, 2.5
 # Epochs until a plateau, in units of n_iter_no_change.
 UNTIL_PLATEAU = 2.0
-# Subsets tend to a few features, and the time of a model goes with a small power of their number.
-LAST_SIZE, POWER_OF_SIZE = 7.0, 0.25
+# Subsets tend to a few features.
+LAST_SIZE = 7.0
 # Models that are enough to know how long one takes.
 ENOUGH_MODELS = 8
 # Weight of a refresh in the mean seconds per model, relative to the next one: subsets shrink.
@@ -358,7 +358,7 @@ class Forecast:
             return None
         state = self._state
         size = state.history[-1].expected_size if state is not None and state.history else LAST_SIZE
-        later = (LAST_SIZE / max(size, 0.1)) ** POWER_OF_SIZE
+        later = (LAST_SIZE / max(size, 0.1)) ** self.run.power_of_size
         n_models = later * (self._unit * self._refreshes_left(settings) + self.run.models_after)
         if self._refresh is not None:
             n_models += self._refresh[1] - self._refresh[0]

@@ -27,6 +27,8 @@ class Run(ABC):
     models_after : float
         Work after the last epoch of the current loop, for the models of the final ensemble among
         others, in models of a refresh.
+    power_of_size : float
+        The time of a model goes with this power of the number of its features.
     time_limit : float or None
         Seconds that the fit may take.
     """
@@ -37,6 +39,7 @@ class Run(ABC):
     share: float = 1.0
     n_parameters: int = 1
     models_after: float = 0.0
+    power_of_size: float = 0.25
     time_limit: float | None = None
 
     @property

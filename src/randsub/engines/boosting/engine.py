@@ -93,6 +93,8 @@ class BoostingEngine(CompiledEngine):
     # Equal masks may break ties differently, and their average is the better for it.
     deterministic: ClassVar[bool] = False
     can_bootstrap: ClassVar[bool] = True
+    # All columns are scanned for a split.
+    power_of_size: ClassVar[float] = 0.75
 
     @classmethod
     def _obstacle(cls, estimator: Any, X: Table, sample_weight: FloatArray | None) -> str | None:
