@@ -23,10 +23,11 @@ from randsub.datasets import make_network
 from randsub.estimators.fit_data import split_validation
 from randsub.exceptions import InterruptedFitWarning
 from randsub.network import PRSNetwork, infer_network, score_network, solving
-from randsub.network import prs as prs_module
+from randsub.network import repeats as repeats_module
 from randsub.network import run as network_run
 from randsub.network.fit_data import prepare
-from randsub.network.solving import Solution, choose, path_table
+from randsub.network.path import choose, path_table
+from randsub.network.solving import Solution
 from randsub.solver import Solver
 
 QUICK = {"n_estimators": 30, "max_iter": 24, "n_batches": 3, "random_state": 0}
@@ -410,7 +411,7 @@ def no_training(monkeypatch):
         raise AssertionError("something was trained")
 
     for name in ("solve_apart", "solve_together", "follow_path"):
-        monkeypatch.setattr(prs_module, name, fail)
+        monkeypatch.setattr(repeats_module, name, fail)
 
 
 X = TRUTH.expression

@@ -1,12 +1,11 @@
 """From the parameters and the data of a network to the problem to solve."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from randsub._typing import IntArray
-from randsub.checkpoint import Logbook
 from randsub.distributions import Bernoulli
 from randsub.engines import Learner
 from randsub.estimators.assembly import choose_optimizer, initial_theta
@@ -25,12 +24,14 @@ def assemble(
     model: Any,
     bases: Mapping[str, Any],
     prepared: NetworkFitData,
-    logbook: Logbook,
+    run: NetworkRun,
     rng: np.random.Generator,
-) -> tuple[Case, IntArray]:
-    """The optimisation problem of a network, and the targets that have a candidate regulator.
+    seed: Sequence[int],
+) -> Case:
+    """The optimisation problem of a network, for the targets that have a candidate regulator.
 
-    ``bases`` are the base models by name; the name of a single one is empty.
+    ``bases`` are the base models by name; the name of a single one is empty. ``seed`` seeds the
+    generators of the targets, ``rng`` everything else.
     """
     candidates = prepared.candidates
     solver, n_train = model._solver(), len(prepared.train_rows)
@@ -44,8 +45,7 @@ def assemble(
         max_iter=model.max_iter,
     )
     allowed = candidates.allowed
-    # Targets whose only candidate is the target itself are not trained.
-    trained: IntArray = np.flatnonzero(allowed.any(axis=1))
+    trained = candidates.trained
     level = initial_theta(model.alpha_init, model.n_estimators, n_regulators, None)
     distribution = Bernoulli(n_regulators)
     problem = Problem(
@@ -59,16 +59,15 @@ def assemble(
         feature_names=candidates.regulators,
         n_bases=len(bases),
     )
-    names, seed = [candidates.targets[g] for g in trained], logbook.seed.tolist()
-    case = Case(
+    names = [candidates.targets[g] for g in trained]
+    return Case(
         problem=problem,
         settings=settings,
         theta=np.repeat(np.where(allowed[trained], level, 0.0), len(bases), axis=0),
         generators=lambda: [gene_generator(name, seed) for name in names],
-        run=NetworkRun(model, logbook),
+        run=run,
         base_names=[name for name in bases if name],
     )
-    return case, trained
 
 
 def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) -> Dispatcher:

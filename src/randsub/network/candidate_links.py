@@ -38,6 +38,11 @@ class CandidateLinks:
         """(n_targets, n_regulators): False from a gene to itself."""
         return self.target_columns[:, np.newaxis] != self.regulator_columns
 
+    @property
+    def trained(self) -> IntArray:
+        """Targets that are trained: not those whose only candidate is the target itself."""
+        return np.flatnonzero(self.allowed.any(axis=1))
+
     def for_user(self, theta: FloatArray) -> FloatArray:
         """Weights (n_targets, n_regulators) as (regulators, targets) in the user's order."""
         return np.ascontiguousarray(theta[np.ix_(self.target_order, self.regulator_order)].T)

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from randsub._typing import FloatArray, IntArray
+from randsub._typing import FloatArray
 from randsub.exceptions import DoubtfulNetworkWarning
-from randsub.network.fit_data import NetworkFitData
+from randsub.network.candidate_links import CandidateLinks
 from randsub.network.links import InferredNetwork, LinkOutputs
-from randsub.network.solving import Solution, choose, path_table
+from randsub.network.path import PathPoint, choose, mean, path_table
+from randsub.network.repeats import Repeat, path_points
 
 
 class FittedNetwork(LinkOutputs):
@@ -27,53 +28,64 @@ class FittedNetwork(LinkOutputs):
     link_weight: Literal["mean", "alpha"]
 
     def _record(
-        self,
-        prepared: NetworkFitData,
-        trained: IntArray,
-        solutions: Sequence[Solution],
-        base_names: Sequence[str],
+        self, candidates: CandidateLinks, repeats: Sequence[Repeat], base_names: Sequence[str]
     ) -> None:
-        candidates = prepared.candidates
-        self.path_ = path_table(solutions)
+        points = path_points(repeats)
+        self.path_ = path_table(points)
         place = choose(self.path_, self.lam_choice)
-        alphas = [_of_all(prepared, trained, s.alpha) for s in solutions]
+        self._record_alphas(candidates, points, place)
+        self.regulator_names_ = np.array(candidates.regulators_for_user(), dtype=object)
+        self.target_names_ = np.array(candidates.targets_for_user(), dtype=object)
+        self.lam_ = points[place].lam
+        self.history_ = _history(repeats, base_names)
+        self.stop_reason_ = repeats[-1].solutions[-1][-1].stop_reason
+        self.n_models_trained_ = sum(point.n_models for point in points)
+        self.mean_error_ = float(np.mean([repeat.mean_error for repeat in repeats]))
+        if base_names:
+            self._record_bases(candidates, points[place], base_names)
+
+    def _record_alphas(
+        self, candidates: CandidateLinks, points: Sequence[PathPoint], place: int
+    ) -> None:
+        alphas = [_of_all(candidates, point.alpha) for point in points]
         ranked = alphas
         if self.link_weight == "mean":
-            ranked = [_of_all(prepared, trained, s.mean_alpha) for s in solutions]
+            ranked = [
+                _of_all(candidates, mean([s.mean_alpha for s in point.solutions]))
+                for point in points
+            ]
         self.alpha_ = candidates.for_user(alphas[place])
+        chosen = points[place].repeats
+        self.n_repeats_ = len(chosen)
+        self.repeat_alphas_ = np.stack(
+            [candidates.for_user(_of_all(candidates, mean([s.alpha for s in r]))) for r in chosen]
+        )
+        self.alpha_std_ = self.repeat_alphas_.std(axis=0)
         self.path_link_weights_ = np.stack([candidates.for_user(alpha) for alpha in ranked])
         self.link_weights_ = self.path_link_weights_[place]
         self.path_expected_sizes_ = np.stack([candidates.sizes_for_user(alpha) for alpha in alphas])
-        self.regulator_names_ = np.array(candidates.regulators_for_user(), dtype=object)
-        self.target_names_ = np.array(candidates.targets_for_user(), dtype=object)
         self.expected_sizes_ = self.path_expected_sizes_[place]
-        self.lam_ = solutions[place].lam
-        self.history_ = pd.concat(
-            [s.history for s in solutions], keys=[s.lam for s in solutions], names=["lam"]
-        )
-        self.stop_reason_ = solutions[-1].stop_reason
-        self.n_models_trained_ = sum(s.n_models for s in solutions)
-        if base_names:
-            self._record_bases(prepared, trained, solutions[place], base_names)
 
     def _record_bases(
-        self,
-        prepared: NetworkFitData,
-        trained: IntArray,
-        chosen: Solution,
-        names: Sequence[str],
+        self, candidates: CandidateLinks, chosen: PathPoint, names: Sequence[str]
     ) -> None:
         """Shares and alphas of several base models, for the chosen coefficient alone."""
-        candidates, theta = prepared.candidates, chosen.theta
+        # Base models that are trained apart have a solution each.
+        n_mixed = len(names) // len(chosen.repeats[0])
+        of_repeats = [
+            np.concatenate([s.shares for s in repeat], axis=1) / len(repeat)
+            for repeat in chosen.repeats
+        ]
         self.shares_ = pd.DataFrame(
-            _of_all(prepared, trained, chosen.shares, np.nan)[candidates.target_order],
+            _of_all(candidates, mean(of_repeats), np.nan)[candidates.target_order],
             index=pd.Index(candidates.targets_for_user(), name="target"),
             columns=list(names),
         )
-        self.alphas_ = {
-            name: candidates.for_user(_of_all(prepared, trained, theta[base :: len(names)]))
-            for base, name in enumerate(names)
-        }
+        self.alphas_ = {}
+        for number, name in enumerate(names):
+            group, base = divmod(number, n_mixed)
+            thetas = [repeat[group].theta[base::n_mixed] for repeat in chosen.repeats]
+            self.alphas_[name] = candidates.for_user(_of_all(candidates, mean(thetas)))
 
     def _warn_of_doubts(self, lams: Sequence[float]) -> None:
         """Warn if the links mean little, or if lam is at an end of what was tried, ascending."""
@@ -140,10 +152,25 @@ class FittedNetwork(LinkOutputs):
         )
 
 
-def _of_all(
-    prepared: NetworkFitData, trained: IntArray, values: FloatArray, others: float = 0.0
-) -> FloatArray:
+def _of_all(candidates: CandidateLinks, values: FloatArray, others: float = 0.0) -> FloatArray:
     """Rows of the trained targets among those of all, and a constant for the others."""
-    full = np.full((len(prepared.candidates.targets), values.shape[1]), others)
-    full[trained] = values
+    full = np.full((len(candidates.targets), values.shape[1]), others)
+    full[candidates.trained] = values
     return full
+
+
+def _history(repeats: Sequence[Repeat], base_names: Sequence[str]) -> pd.DataFrame:
+    """Epochs of all trainings; one level of the index says which, if there are several."""
+    histories = {}
+    for number, repeat in enumerate(repeats):
+        for place, path in enumerate(repeat.solutions):
+            histories[number, (*base_names, "")[place]] = pd.concat(
+                [solution.history for solution in path],
+                keys=[solution.lam for solution in path],
+                names=["lam"],
+            )
+    if len(histories) == 1:
+        return next(iter(histories.values()))
+    if len(repeats[0].solutions) == 1:
+        return pd.concat({number: h for (number, _), h in histories.items()}, names=["repeat"])
+    return pd.concat(histories, names=["repeat", "base"])

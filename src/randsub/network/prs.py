@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -20,21 +19,12 @@ from randsub.estimators.base import BaseModelHolder
 from randsub.estimators.constraints import CONSTRAINTS
 from randsub.estimators.fit_data import engine_names, seed_words
 from randsub.estimators.named_bases import NamedBases, is_mix
-from randsub.network.assembly import assemble
 from randsub.network.expression_data import kept
-from randsub.network.fit_data import describe_expression, prepare
+from randsub.network.fit_data import describe_expression, read_samples
 from randsub.network.fitted_network import FittedNetwork
-from randsub.network.solving import (
-    Case,
-    Solution,
-    ascending,
-    follow_path,
-    mean_error,
-    solve_apart,
-    solve_together,
-)
+from randsub.network.repeats import Repeats
+from randsub.network.solving import ascending
 from randsub.solver import ProgressBar, Solver
-from randsub.solver.long_fit import LongFitWatch
 
 LAMS = (0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01)
 # Parameters of PRSRegressor that do not apply to a network, or have another meaning.
@@ -45,7 +35,6 @@ _OTHER = {
     "feature_groups",
     "loss",
     "n_iter_no_change",
-    "n_repeats",
     "penalty",
     "standardize",
 }
@@ -91,6 +80,15 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     link_weight : {"mean", "alpha"}, default="mean"
         What links are ranked by: alpha averaged over the epochs, which also ranks links with an
         alpha of 0 by the time at which they were dropped; or alpha itself, which is 0 for most.
+    mixing : {"shares", "apart"}, default="shares"
+        With several base models: whether the ensemble of each target mixes them, with shares that
+        are learned along with alpha; or whether each of them is trained apart, bit for bit as if
+        it were alone, and ``alpha_`` is the mean of theirs.
+    n_repeats : int, default=1
+        Number of validation splits on which the network is trained, each with its own random
+        numbers; as long as ``n_repeats * validation_fraction`` is at most 1, no sample is in two
+        of them. ``alpha_`` and the link weights are means over the repeats, and ``lam`` is chosen
+        by the errors of all. The first repeats do not depend on the number of repeats.
     n_estimators : int, default=100
         Number of models per target, base model and batch.
     alpha_init : "auto" or float, default="auto"
@@ -131,6 +129,12 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         ``alpha_[j, g]`` is the probability with which a model of target g sees regulator j; 0 if
         both are the same gene. Rows and columns have the order of ``regulators`` and ``targets``,
         or of the genes in the data.
+    n_repeats_ : int
+        Number of repeats; fewer than ``n_repeats`` if training was interrupted.
+    repeat_alphas_ : ndarray of shape (n_repeats, n_regulators, n_targets)
+        Alpha of each repeat; ``alpha_`` is their mean.
+    alpha_std_ : ndarray of shape (n_regulators, n_targets)
+        Their standard deviation; 0 for a single repeat.
     link_weights_ : ndarray of shape (n_regulators, n_targets)
         What links are ranked by; see ``link_weight``.
     regulator_names_ : ndarray of shape (n_regulators,)
@@ -156,7 +160,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         Expected number of regulators of each target for each coefficient.
     history_ : pandas.DataFrame
         One row per epoch, for each block of targets and each coefficient, as in
-        :class:`randsub.PRSRegressor`.
+        :class:`randsub.PRSRegressor`; and for each repeat, and each base model that is trained
+        apart, if there are several.
     stop_reason_ : str
         Why training ended.
     n_models_trained_ : int
@@ -168,10 +173,11 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         parameter ``engine``.
     shares_ : pandas.DataFrame of shape (n_targets, n_bases)
         Only with a list of base models: their shares in the ensemble of each target, which add up
-        to 1; 0 for one that was dropped, NaN for a target that has no candidate regulator.
+        to 1; 0 for one that was dropped, NaN for a target that has no candidate regulator. They
+        are equal for base models that are trained apart.
     alphas_ : dict of str to ndarray of shape (n_regulators, n_targets)
-        Only with a list of base models: alpha of each of them, by its name. ``alpha_`` is the mean
-        of these by share.
+        Only with a list of base models: alpha of each of them, by its name. In each repeat, alpha
+        is the mean of these by share; the attributes are means over the repeats.
     solver_ : Solver
         The solver that was used.
 
@@ -216,6 +222,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     lams: Sequence[float] = LAMS
     lam_choice: Literal["lowest", "one_se"] = "one_se"
     link_weight: Literal["mean", "alpha"] = "mean"
+    mixing: Literal["shares", "apart"] = "shares"
+    n_repeats: int = 1
     n_estimators: int = 100
     alpha_init: float | Literal["auto"] = "auto"
     objective: Literal["ensemble", "members"] = "ensemble"
@@ -238,6 +246,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         "alpha_init": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "lam_choice": [StrOptions({"lowest", "one_se"})],
         "link_weight": [StrOptions({"mean", "alpha"})],
+        "mixing": [StrOptions({"shares", "apart"})],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "block_size": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -318,27 +328,14 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         logbook = Logbook(self, describe, seed_words(self.random_state))
         if resume_from is not None:
             logbook.resume(resume_from)
-        rng = np.random.default_rng(logbook.seed)
-        prepared = prepare(
-            expression, **data, validation_fraction=self.validation_fraction, rng=rng
-        )
-        case, trained = assemble(self, bases, prepared, logbook, rng)
-        with case.problem.dispatcher, self._watched(case.run, X=expression) as callbacks:
+        samples = read_samples(expression, **data, splits=self.validation_fraction is not None)
+        repeats = Repeats(self, bases, samples, logbook)
+        with self._watched(repeats.run, X=expression) as callbacks:
             if self.verbose:
-                callbacks.append(ProgressBar().for_run(case.run))
-            case.run.n_parameters = case.problem.distribution.n_parameters
-            watch = LongFitWatch(case.run, case.problem, case.theta, callbacks)
-            solutions = self._solutions(replace(case, callbacks=[*callbacks, watch]), lams)
+                callbacks.append(ProgressBar().for_run(repeats.run))
+            finished = repeats.train(lams, callbacks)
             self.estimator_ = [*bases.items()] if is_mix(self.estimator) else bases[""]
-            self.engine_ = engine_names(case.problem.dispatcher.engines, [*bases])
+            self.engine_ = engine_names(repeats.engines, [*bases])
             self.solver_ = clone(self._solver())
-            self._record(prepared, trained, solutions, case.base_names)
-            self.mean_error_ = mean_error(case.problem)
+            self._record(samples.candidates, finished, [name for name in bases if name])
         self._warn_of_doubts(lams)
-
-    def _solutions(self, case: Case, lams: Sequence[float]) -> list[Solution]:
-        if len(lams) > 1:
-            return follow_path(case, lams)
-        if lams[0] == 0.0:
-            return [solve_apart(case, self.block_size)]
-        return [solve_together(case, lams[0])]

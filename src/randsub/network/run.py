@@ -78,13 +78,28 @@ class NetworkRun(Run):
         self.estimator = model
         self._logbook = logbook
         self._finished: list[Outcome] = []
-        self._part = ""
+        self._part = self._whole = ""
+        self._number, self._n_trainings = 0, 1
         self._share_done = 0.0
 
     @property
     def name(self) -> str:
         """Name of the model and of the current training run."""
         return f"{type(self.estimator).__name__}{self._part and ', '}{self._part}"
+
+    def enter(self, name: str, number: int, n_trainings: int) -> None:
+        """Begin one of several trainings of all targets, which take about the same time.
+
+        Parameters
+        ----------
+        name : str
+            Its name; empty if there is one only.
+        number : int
+            Number of trainings before it.
+        n_trainings : int
+            Number of all.
+        """
+        self._whole, self._number, self._n_trainings = name, number, n_trainings
 
     def begin(self, part: str, share: float, models_after: float) -> None:
         """Begin a training run.
@@ -94,11 +109,12 @@ class NetworkRun(Run):
         part : str
             Its name.
         share : float
-            Fraction of the whole work that is done after it.
+            Fraction of the work of this training of all targets that is done after it.
         models_after : float
             Work for its errors, in models of a refresh.
         """
-        self._part, self.models_after = part, models_after
+        self._part = f"{self._whole}{self._whole and ', '}{part}"
+        self.models_after, share = models_after, (self._number + share) / self._n_trainings
         self.share_before, self.share = self._share_done, share
         self._share_done = share
         self._began = time.perf_counter()

@@ -58,6 +58,8 @@ class Case:
         Shares of the base models for the previous penalty of a path; by default equal ones.
     base_names : sequence of str, default=()
         Names of the base models, if the user gave a list of them.
+    keeps_unfinished : bool, default=True
+        Whether Ctrl-C ends training and leaves the best alpha so far; otherwise it is raised.
     """
 
     problem: Problem
@@ -68,10 +70,28 @@ class Case:
     callbacks: Sequence[Callback] = ()
     shares: FloatArray | None = None
     base_names: Sequence[str] = ()
+    keeps_unfinished: bool = True
+
+
+class Judged:
+    """Mean of ``errors``, one per validation sample, with its standard error."""
+
+    errors: FloatArray
+
+    @property
+    def error(self) -> float:
+        """Mean prediction error."""
+        return float(self.errors.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean over samples; 0 for a single sample."""
+        n = len(self.errors)
+        return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Judged):
     """Result of training with one penalty.
 
     Parameters
@@ -108,17 +128,6 @@ class Solution:
     def alpha(self) -> FloatArray:
         """Best alpha of each target, (P, M): the mean over its base models by share."""
         return mean_by_share(self.theta, self.shares)
-
-    @property
-    def error(self) -> float:
-        """Mean prediction error."""
-        return float(self.errors.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean over samples; 0 for a single sample."""
-        n = len(self.errors)
-        return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
 def ascending(lams: Any) -> list[float]:
@@ -184,20 +193,6 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
     return solutions
 
 
-def path_table(solutions: Sequence[Solution]) -> pd.DataFrame:
-    """One row per coefficient, with the columns of ``PRSNetwork.path_``."""
-    return pd.DataFrame(
-        {
-            "lam": [s.lam for s in solutions],
-            "validation_error": [s.error for s in solutions],
-            "standard_error": [s.standard_error for s in solutions],
-            "mean_size": [float(s.alpha.sum(axis=1).mean()) for s in solutions],
-            "seconds": [s.seconds for s in solutions],
-            "n_models": [s.n_models for s in solutions],
-        }
-    )
-
-
 def mean_error(problem: Problem) -> float:
     """Error of predicting the training mean of each target, on the rows that the path is judged on.
 
@@ -209,30 +204,6 @@ def mean_error(problem: Problem) -> float:
         judged = target.validation if len(target.val_rows) else train
         errors.append(problem.loss.pointwise(judged, train.mean(axis=0)).mean())
     return float(np.mean(errors))
-
-
-def choose(path: pd.DataFrame, rule: str) -> int:
-    """Choose the row of a path with the lowest error, or the sparsest one within one SE of it.
-
-    Parameters
-    ----------
-    path : DataFrame
-        With ``lam``, ``validation_error`` and ``standard_error``.
-    rule : {"lowest", "one_se"}
-        With "one_se" it is the row with the largest coefficient whose error is within one standard
-        error of the lowest.
-
-    Returns
-    -------
-    row : int
-        Position in the path; the first among equals.
-    """
-    error = path["validation_error"].to_numpy(dtype=float)
-    best = int(np.argmin(error))
-    if rule == "lowest":
-        return best
-    limit = error[best] + float(path["standard_error"].iloc[best])
-    return int(np.argmax(np.where(error <= limit, path["lam"].to_numpy(dtype=float), -np.inf)))
 
 
 def _warm_epochs(settings: Settings) -> int:
@@ -272,7 +243,16 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
     with warnings.catch_warnings():
         # In a network, genes without a predictive regulator are common.
         warnings.simplefilter("ignore", NoFeatureLeftWarning)
-        state = solve(problem, settings, case.theta, rngs, callbacks, former, shares=case.shares)
+        state = solve(
+            problem,
+            settings,
+            case.theta,
+            rngs,
+            callbacks,
+            former,
+            shares=case.shares,
+            keeps_unfinished=case.keeps_unfinished,
+        )
     if state.stopped == "interrupted" and not may_stop:
         raise KeyboardInterrupt
     outcome = Outcome(

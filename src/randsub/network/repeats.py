@@ -1,0 +1,187 @@
+"""Repeats of a network fit: the same targets, trained on several validation splits.
+
+As for the ensembles, the splits are folds while there are samples, and the first repeats do not
+depend on the number of repeats. A repeat is a training of its own, and not a task beside others: a
+penalty couples the targets of one repeat, and those alone.
+
+Several base models are mixed by shares within one training or, if they are trained apart, have one
+training each, bit for bit as if they were alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from randsub._typing import IntArray
+from randsub.checkpoint import Logbook
+from randsub.engines import Engine
+from randsub.estimators.fit_data import Split, repeat_generators
+from randsub.exceptions import UnfinishedFitError
+from randsub.network.assembly import assemble
+from randsub.network.fit_data import NetworkSamples
+from randsub.network.path import PathPoint
+from randsub.network.run import NetworkRun
+from randsub.network.solving import (
+    Case,
+    Solution,
+    follow_path,
+    mean_error,
+    solve_apart,
+    solve_together,
+)
+from randsub.solver.callback import Callback
+from randsub.solver.interruption import is_interruption, warn_of_repeats
+from randsub.solver.long_fit import LongFitWatch
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A finished repeat.
+
+    Parameters
+    ----------
+    solutions : list of lists of Solution
+        Along the path; one list, or one per base model if these are trained apart.
+    rows : int ndarray
+        Samples on which the errors are.
+    mean_error : float
+        Error of predicting the mean of each target.
+    """
+
+    solutions: list[list[Solution]]
+    rows: IntArray
+    mean_error: float
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return any(path[-1].stop_reason == "interrupted" for path in self.solutions)
+
+    def interrupted(self) -> "Repeat":
+        """The same, as the last one before Ctrl-C."""
+        *paths, path = self.solutions
+        last = replace(path[-1], stop_reason="interrupted")
+        return replace(self, solutions=[*paths, [*path[:-1], last]])
+
+    @property
+    def length(self) -> int:
+        """Number of coefficients that all paths have."""
+        return min(map(len, self.solutions))
+
+
+class Repeats:
+    """The trainings of a fit.
+
+    Parameters
+    ----------
+    model : PRSNetwork
+    bases : mapping of str to estimator
+        Base models by name; the name of a single one is empty.
+    samples : NetworkSamples
+    logbook : Logbook
+    """
+
+    def __init__(
+        self, model: Any, bases: Mapping[str, Any], samples: NetworkSamples, logbook: Logbook
+    ) -> None:
+        self._model, self._samples, self._seed = model, samples, logbook.seed.tolist()
+        self._groups: list[Mapping[str, Any]] = [bases]
+        if model.mixing == "apart":
+            self._groups = [{name: base} for name, base in bases.items()]
+        self._rngs = repeat_generators(logbook.seed, model.n_repeats)
+        self._splits = samples.splits(model.validation_fraction, self._rngs)
+        self.run = NetworkRun(model, logbook)
+        self.run.n_parameters = len(samples.candidates.regulators)
+        self.engines: list[Engine] = []
+
+    def train(self, lams: Sequence[float], callbacks: Sequence[Callback]) -> list[Repeat]:
+        """Train all repeats along a path.
+
+        After Ctrl-C, or if the time is over, those that are finished are returned, or what there is
+        of the first.
+        """
+        finished: list[Repeat] = []
+        watch: list[Callback] = []
+        for number in range(len(self._rngs)):
+            cases = self._cases(number)
+            if not finished:
+                self.engines = [e for case in cases for e in case.problem.dispatcher.engines]
+                first = cases[0]
+                watch = [LongFitWatch(self.run, first.problem, first.theta, callbacks)]
+            repeat: Repeat | None = None
+            try:
+                repeat = self._repeat(number, cases, lams, [*callbacks, *watch])
+            except (UnfinishedFitError, KeyboardInterrupt, SystemError) as error:
+                is_known = isinstance(error, UnfinishedFitError) or is_interruption(error)
+                if not finished or not is_known:
+                    raise
+            if finished and (repeat is None or repeat.length < finished[0].length):
+                # Some coefficients alone would not do, either.
+                warn_of_repeats(number, len(self._rngs))
+                finished[-1] = finished[-1].interrupted()
+                break
+            assert repeat is not None
+            finished.append(repeat)
+            if repeat.is_interrupted:
+                break
+        return finished
+
+    def _cases(self, number: int) -> list[Case]:
+        """The problems of a repeat, all of them before one is trained: bad ones are errors."""
+        seed = [*self._seed, number] if number else self._seed
+        prepared = self._samples.scaled(self._splits[number])
+        rng, model = self._rngs[number], self._model
+        return [assemble(model, group, prepared, self.run, rng, seed) for group in self._groups]
+
+    def _repeat(
+        self,
+        number: int,
+        cases: Sequence[Case],
+        lams: Sequence[float],
+        callbacks: Sequence[Callback],
+    ) -> Repeat:
+        # What is left of the first repeat is better than nothing, if it has all base models.
+        keeps_unfinished = number == 0 and len(cases) == 1
+        solutions = []
+        for place, case in enumerate(cases):
+            name = self._name(number, place)
+            self.run.enter(name, number * len(cases) + place, len(self._rngs) * len(cases))
+            case = replace(case, callbacks=callbacks, keeps_unfinished=keeps_unfinished)
+            with case.problem.dispatcher:
+                solutions.append(_solutions(case, lams, self._model.block_size))
+        rows = _judged_rows(self._splits[number], cases[0])
+        errors = [mean_error(case.problem) for case in cases]
+        return Repeat(solutions, rows, float(np.mean(errors)))
+
+    def _name(self, number: int, place: int) -> str:
+        """Name of a training, for callbacks; empty if there is one only."""
+        n_repeats = len(self._rngs)
+        words = [f"repeat {number + 1} of {n_repeats}"] if n_repeats > 1 else []
+        words += [*self._groups[place]] if len(self._groups) > 1 else []
+        return ", ".join(words)
+
+
+def path_points(repeats: Sequence[Repeat]) -> list[PathPoint]:
+    """The solutions of all repeats, by coefficient."""
+    return [
+        PathPoint(
+            [[path[place] for path in repeat.solutions] for repeat in repeats],
+            [repeat.rows for repeat in repeats],
+        )
+        for place in range(min(repeat.length for repeat in repeats))
+    ]
+
+
+def _judged_rows(split: Split, case: Case) -> IntArray:
+    target = case.problem.targets[0]
+    return target.val_rows if len(split.val_rows) else target.train_rows
+
+
+def _solutions(case: Case, lams: Sequence[float], block_size: int) -> list[Solution]:
+    if len(lams) > 1:
+        return follow_path(case, lams)
+    if lams[0] == 0.0:
+        return [solve_apart(case, block_size)]
+    return [solve_together(case, lams[0])]
