@@ -263,7 +263,7 @@ NETWORK: Mapping[str, Choice] = {
     "lam": Choice([0.0, 0.01, "path"], [1e300, 5e-324, -1, math.nan, math.inf, "auto", None]),
     "lams": Choice([(0.0, 0.01), [0.01]], [[], [-1.0], [math.nan], ["x"], [[0.1]], 0.1, None]),
     "lam_choice": Choice(["one_se", "lowest"], ["best", None]),
-    "link_weight": Choice(["mean", "alpha"], ["max", None]),
+    "ranking": Choice(["mean", "alpha"], ["max", None]),
     "block_size": Choice([1, 2, 100], [0, 1.5, *NO_NUMBERS]),
 }
 

@@ -142,7 +142,7 @@ def test_the_mean_is_that_of_alpha_over_the_epochs():
     model = fit(make(lam=0.01).set_callbacks(Watch()))
     order = [sorted(NAMES).index(name) for name in NAMES]
     np.testing.assert_allclose(model.link_weights_, np.mean(alphas, axis=0)[order].T)
-    ranked = fitted(lam=0.01, link_weight="alpha")
+    ranked = fitted(lam=0.01, ranking="alpha")
     np.testing.assert_array_equal(ranked.link_weights_, model.alpha_)
 
 

@@ -87,7 +87,7 @@ def test_the_penalty_gathers_links_at_few_regulators():
 
 
 def test_links_are_ranked_by_the_mean_or_by_alpha():
-    mean, plain = fitted(lam=0.0), fitted(lam=0.0, link_weight="alpha")
+    mean, plain = fitted(lam=0.0), fitted(lam=0.0, ranking="alpha")
     np.testing.assert_array_equal(mean.alpha_, plain.alpha_)
     np.testing.assert_array_equal(plain.link_weights_, plain.alpha_)
     assert (mean.link_weights_ != mean.alpha_).any()
@@ -452,7 +452,7 @@ def test_bad_data_is_refused_before_any_work(monkeypatch, arguments, options, me
         ({"lams": ["a"]}, "lams must hold numbers"),
         ({"lams": [[0.1]]}, "lams must be a list"),
         ({"lam_choice": "best"}, "'lam_choice' parameter"),
-        ({"link_weight": "median"}, "'link_weight' parameter"),
+        ({"ranking": "median"}, "'ranking' parameter"),
         ({"block_size": 0}, "'block_size' parameter"),
         ({"alpha_init": 0.0}, "'alpha_init' parameter"),
         ({"max_iter": 0}, "'max_iter' parameter"),

@@ -11,6 +11,8 @@
 * :mod:`~randsub.network.expression_data`: tables of expression data, sorted by gene name;
 * :mod:`~randsub.network.gene_names`: checks of names, and the genes that a user means;
 * :mod:`~randsub.network.candidate_links`: which regulators and targets may be linked;
+* :mod:`~randsub.network.ranking`, :mod:`~randsub.network.link_rules`: what links are ranked by;
+* :mod:`~randsub.network.member_evidence`: what base models say of the regulators themselves;
 * :mod:`~randsub.network.links`: lists of links, files and graphs;
 * :mod:`~randsub.network.network_scores`: scores against a known network;
 * :mod:`~randsub.network.genie3`, :mod:`~randsub.network.rase_network`: other methods.
@@ -21,12 +23,14 @@ from randsub.network.infer import infer_network
 from randsub.network.links import InferredNetwork
 from randsub.network.network_scores import NetworkScores, score_network
 from randsub.network.prs import PRSNetwork
+from randsub.network.ranking import Ranking
 from randsub.network.rase_network import rase_network
 
 __all__ = [
     "InferredNetwork",
     "NetworkScores",
     "PRSNetwork",
+    "Ranking",
     "genie3",
     "infer_network",
     "rase_network",

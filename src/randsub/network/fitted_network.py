@@ -1,35 +1,47 @@
 """The fitted attributes of a network, and the links along its path of coefficients."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._typing import FloatArray
 from randsub.exceptions import DoubtfulNetworkWarning
 from randsub.network.candidate_links import CandidateLinks
+from randsub.network.link_rules import mean_score
 from randsub.network.links import InferredNetwork, LinkOutputs
-from randsub.network.path import PathPoint, choose, mean, path_table
+from randsub.network.path import PathPoint, choose, path_table
+from randsub.network.ranking import Ranking
 from randsub.network.repeats import Repeat, path_points
 
 
 class FittedNetwork(LinkOutputs):
     """Sets the fitted attributes of a network from the solutions along its path.
 
-    Subclasses have the constructor parameters ``lam_choice`` and ``link_weight``.
+    Subclasses have the constructor parameters ``lam_choice`` and ``ranking``.
     """
 
     mean_error_: float
     lam_choice: Literal["lowest", "one_se"]
-    link_weight: Literal["mean", "alpha"]
+    ranking: Literal["mean", "alpha"] | Ranking
+
+    def _ranking(self) -> Ranking:
+        given = self.ranking
+        return Ranking(evidence=given) if isinstance(given, str) else given
 
     def _record(
-        self, candidates: CandidateLinks, repeats: Sequence[Repeat], base_names: Sequence[str]
+        self,
+        candidates: CandidateLinks,
+        repeats: Sequence[Repeat],
+        base_names: Sequence[str],
+        ask_members: Callable[[PathPoint], list[FloatArray]],
     ) -> None:
+        """Set the attributes; ``ask_members`` returns the evidence of the members."""
         points = path_points(repeats)
         self.path_ = path_table(points)
         place = choose(self.path_, self.lam_choice)
@@ -37,6 +49,7 @@ class FittedNetwork(LinkOutputs):
         self.regulator_names_ = np.array(candidates.regulators_for_user(), dtype=object)
         self.target_names_ = np.array(candidates.targets_for_user(), dtype=object)
         self.lam_ = points[place].lam
+        self._record_weights(candidates, points, place, ask_members)
         self.history_ = _history(repeats, base_names)
         self.stop_reason_ = repeats[-1].solutions[-1][-1].stop_reason
         self.n_models_trained_ = sum(point.n_models for point in points)
@@ -48,23 +61,49 @@ class FittedNetwork(LinkOutputs):
         self, candidates: CandidateLinks, points: Sequence[PathPoint], place: int
     ) -> None:
         alphas = [_of_all(candidates, point.alpha) for point in points]
-        ranked = alphas
-        if self.link_weight == "mean":
-            ranked = [
-                _of_all(candidates, mean([s.mean_alpha for s in point.solutions]))
-                for point in points
-            ]
         self.alpha_ = candidates.for_user(alphas[place])
         chosen = points[place].repeats
         self.n_repeats_ = len(chosen)
         self.repeat_alphas_ = np.stack(
-            [candidates.for_user(_of_all(candidates, mean([s.alpha for s in r]))) for r in chosen]
+            [
+                candidates.for_user(_of_all(candidates, mean_score([s.alpha for s in r])))
+                for r in chosen
+            ]
         )
         self.alpha_std_ = self.repeat_alphas_.std(axis=0)
-        self.path_link_weights_ = np.stack([candidates.for_user(alpha) for alpha in ranked])
-        self.link_weights_ = self.path_link_weights_[place]
         self.path_expected_sizes_ = np.stack([candidates.sizes_for_user(alpha) for alpha in alphas])
         self.expected_sizes_ = self.path_expected_sizes_[place]
+
+    def _record_weights(
+        self,
+        candidates: CandidateLinks,
+        points: Sequence[PathPoint],
+        place: int,
+        ask_members: Callable[[PathPoint], list[FloatArray]],
+    ) -> None:
+        """What the fit says of the links, and what they are ranked by."""
+        ranking = self._ranking()
+        of_solution = {"mean": lambda s: s.mean_alpha, "alpha": lambda s: s.alpha}
+        self.evidence_ = {}
+        for kind in ranking.kinds:
+            if kind == "members":
+                found = [ask_members(points[place])]
+            else:
+                found = [[of_solution[kind](s) for s in point.solutions] for point in points]
+            self.evidence_[kind] = np.stack(
+                [
+                    [candidates.for_user(_of_all(candidates, one)) for one in of_point]
+                    for of_point in found
+                ]
+            )
+        genes = self.regulator_names_.tolist(), self.target_names_.tolist()
+        alone = clone(ranking).set_params(path="chosen")
+        self.path_link_weights_ = np.stack(
+            [alone.weights(self.evidence_, number, *genes) for number in range(len(points))]
+        )
+        self.link_weights_ = self.path_link_weights_[place]
+        if ranking.path == "mean":
+            self.link_weights_ = ranking.weights(self.evidence_, place, *genes)
 
     def _record_bases(
         self, candidates: CandidateLinks, chosen: PathPoint, names: Sequence[str]
@@ -77,7 +116,7 @@ class FittedNetwork(LinkOutputs):
             for repeat in chosen.repeats
         ]
         self.shares_ = pd.DataFrame(
-            _of_all(candidates, mean(of_repeats), np.nan)[candidates.target_order],
+            _of_all(candidates, mean_score(of_repeats), np.nan)[candidates.target_order],
             index=pd.Index(candidates.targets_for_user(), name="target"),
             columns=list(names),
         )
@@ -85,7 +124,7 @@ class FittedNetwork(LinkOutputs):
         for number, name in enumerate(names):
             group, base = divmod(number, n_mixed)
             thetas = [repeat[group].theta[base::n_mixed] for repeat in chosen.repeats]
-            self.alphas_[name] = candidates.for_user(_of_all(candidates, mean(thetas)))
+            self.alphas_[name] = candidates.for_user(_of_all(candidates, mean_score(thetas)))
 
     def _warn_of_doubts(self, lams: Sequence[float]) -> None:
         """Warn if the links mean little, or if lam is at an end of what was tried, ascending."""
@@ -111,6 +150,33 @@ class FittedNetwork(LinkOutputs):
                     DoubtfulNetworkWarning,
                     stacklevel=5,
                 )
+
+    def ranked(self, ranking: Ranking) -> InferredNetwork:
+        """The links ranked by other rules, without a new fit.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Its kinds of evidence must be among those of the fit.
+
+        Returns
+        -------
+        network : InferredNetwork
+            Its ``alpha`` holds the link weights.
+        """
+        fitted = self._network()
+        if not isinstance(ranking, Ranking):
+            raise TypeError(f"ranking must be a Ranking, got {ranking!r}.")
+        ranking.check()
+        for kind in ranking.kinds:
+            if kind not in self.evidence_:
+                raise ValueError(
+                    f"The fit has the evidence {', '.join(self.evidence_)}, not {kind!r}: fit with "
+                    f"ranking=Ranking(evidence=..., combine='rank') that names it, too."
+                )
+        place = int(np.flatnonzero(self.path_["lam"].to_numpy() == self.lam_)[0])
+        genes = self.regulator_names_.tolist(), self.target_names_.tolist()
+        return replace(fitted, alpha=ranking.weights(self.evidence_, place, *genes))
 
     def network_at(self, lam: float) -> InferredNetwork:
         """The links for another coefficient of the path, without a new fit.

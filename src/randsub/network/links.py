@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
@@ -24,6 +25,16 @@ def check_n_links(n: Any) -> None:
         raise ValueError(
             f"The number of links must be a whole number from 0, or None for all, got {n!r}."
         )
+
+
+def allowed_pairs(regulators: Sequence[str], targets: Sequence[str]) -> BoolArray:
+    """Which pairs are two different genes, (n_regulators, n_targets)."""
+    place = {name: g for g, name in enumerate(targets)}
+    allowed = np.ones((len(regulators), len(targets)), dtype=bool)
+    for j, name in enumerate(regulators):
+        if name in place:
+            allowed[j, place[name]] = False
+    return allowed
 
 
 class LinkOutputs(ABC):
@@ -196,12 +207,7 @@ class InferredNetwork(LinkOutputs):
 
     def allowed(self) -> BoolArray:
         """Which pairs are two different genes, (n_regulators, n_targets)."""
-        place = {name: g for g, name in enumerate(self.targets)}
-        allowed = np.ones(self.alpha.shape, dtype=bool)
-        for j, name in enumerate(self.regulators):
-            if name in place:
-                allowed[j, place[name]] = False
-        return allowed
+        return allowed_pairs(self.regulators, self.targets)
 
     def __repr__(self) -> str:
         n_regulators, n_targets = self.alpha.shape

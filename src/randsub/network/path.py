@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from randsub._typing import FloatArray, IntArray
+from randsub.network.link_rules import mean_score
 from randsub.network.solving import Judged, Solution
 
 
@@ -40,14 +41,14 @@ class PathPoint(Judged):
     def errors(self) -> FloatArray:  # type: ignore[override]
         """Error of each validation sample, the mean over all repeats that have left it out."""
         samples, places = np.unique(np.concatenate(self.rows), return_inverse=True)
-        errors = np.concatenate([mean([s.errors for s in repeat]) for repeat in self.repeats])
+        errors = np.concatenate([mean_score([s.errors for s in repeat]) for repeat in self.repeats])
         total = np.bincount(places, errors, len(samples))
         return np.asarray(total / np.bincount(places))
 
     @cached_property
     def alpha(self) -> FloatArray:
         """Best alpha of each target, (P, M), the mean of all solutions."""
-        return mean([solution.alpha for solution in self.solutions])
+        return mean_score([solution.alpha for solution in self.solutions])
 
     @property
     def n_models(self) -> int:
@@ -58,14 +59,6 @@ class PathPoint(Judged):
     def seconds(self) -> float:
         """Duration."""
         return sum(solution.seconds for solution in self.solutions)
-
-
-def mean(arrays: Sequence[FloatArray]) -> FloatArray:
-    """Mean of arrays of the same shape; a single one as it is."""
-    total = arrays[0]
-    for other in arrays[1:]:
-        total = total + other
-    return total / len(arrays) if len(arrays) > 1 else total
 
 
 def path_table(points: Sequence[PathPoint]) -> pd.DataFrame:

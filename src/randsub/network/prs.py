@@ -22,6 +22,7 @@ from randsub.estimators.named_bases import NamedBases, is_mix
 from randsub.network.expression_data import kept
 from randsub.network.fit_data import describe_expression, read_samples
 from randsub.network.fitted_network import FittedNetwork
+from randsub.network.ranking import Ranking
 from randsub.network.repeats import Repeats
 from randsub.network.solving import ascending
 from randsub.solver import ProgressBar, Solver
@@ -77,9 +78,10 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         Which value of a path is chosen: the largest one (with the sparsest network) whose
         prediction error on the validation samples is within one standard error of the lowest, or
         the one with the lowest error.
-    link_weight : {"mean", "alpha"}, default="mean"
+    ranking : {"mean", "alpha"} or Ranking, default="mean"
         What links are ranked by: alpha averaged over the epochs, which also ranks links with an
-        alpha of 0 by the time at which they were dropped; or alpha itself, which is 0 for most.
+        alpha of 0 by the time at which they were dropped; alpha itself, which is 0 for most; or
+        other rules, see :class:`Ranking`.
     mixing : {"shares", "apart"}, default="shares"
         With several base models: whether the ensemble of each target mixes them, with shares that
         are learned along with alpha; or whether each of them is trained apart, bit for bit as if
@@ -136,7 +138,11 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     alpha_std_ : ndarray of shape (n_regulators, n_targets)
         Their standard deviation; 0 for a single repeat.
     link_weights_ : ndarray of shape (n_regulators, n_targets)
-        What links are ranked by; see ``link_weight``.
+        What links are ranked by; see ``ranking``.
+    evidence_ : dict of str to ndarray of shape (n_lams, n_parts, n_regulators, n_targets)
+        What the fit says of the links, by the kind of evidence of ``ranking``, for each coefficient
+        of ``path_`` (the chosen one alone for "members"), each repeat and, in a repeat, each base
+        model that is trained apart. See :meth:`ranked`.
     regulator_names_ : ndarray of shape (n_regulators,)
         Names of the rows.
     target_names_ : ndarray of shape (n_targets,)
@@ -221,7 +227,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     lam: float | Literal["path"] = "path"
     lams: Sequence[float] = LAMS
     lam_choice: Literal["lowest", "one_se"] = "one_se"
-    link_weight: Literal["mean", "alpha"] = "mean"
+    ranking: Literal["mean", "alpha"] | Ranking = "mean"
     mixing: Literal["shares", "apart"] = "shares"
     n_repeats: int = 1
     n_estimators: int = 100
@@ -245,7 +251,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         "lams": ["array-like"],
         "alpha_init": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "lam_choice": [StrOptions({"lowest", "one_se"})],
-        "link_weight": [StrOptions({"mean", "alpha"})],
+        "ranking": [StrOptions({"mean", "alpha"}), Ranking],
         "mixing": [StrOptions({"shares", "apart"})],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "block_size": [Interval(Integral, 1, None, closed="left")],
@@ -304,6 +310,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             The fitted network.
         """
         self._solver().check()
+        self._ranking().check()
         self._init_callback_context(max_subtasks=None)
         data = {
             "regulators": kept(regulators),
@@ -330,6 +337,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             logbook.resume(resume_from)
         samples = read_samples(expression, **data, splits=self.validation_fraction is not None)
         repeats = Repeats(self, bases, samples, logbook)
+        if "members" in self._ranking().kinds:
+            repeats.check_members()
         with self._watched(repeats.run, X=expression) as callbacks:
             if self.verbose:
                 callbacks.append(ProgressBar().for_run(repeats.run))
@@ -337,5 +346,6 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             self.estimator_ = [*bases.items()] if is_mix(self.estimator) else bases[""]
             self.engine_ = engine_names(repeats.engines, [*bases])
             self.solver_ = clone(self._solver())
-            self._record(samples.candidates, finished, [name for name in bases if name])
+            names = [name for name in bases if name]
+            self._record(samples.candidates, finished, names, repeats.members)
         self._warn_of_doubts(lams)

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from randsub._typing import IntArray
+from randsub._typing import FloatArray, IntArray
 from randsub.checkpoint import Logbook
 from randsub.engines import Engine
 from randsub.estimators.fit_data import Split, repeat_generators
 from randsub.exceptions import UnfinishedFitError
 from randsub.network.assembly import assemble
+from randsub.network.candidate_links import gene_generator
 from randsub.network.fit_data import NetworkSamples
+from randsub.network.member_evidence import member_scores, says_importances
 from randsub.network.path import PathPoint
 from randsub.network.run import NetworkRun
 from randsub.network.solving import (
@@ -34,6 +36,9 @@ from randsub.network.solving import (
 from randsub.solver.callback import Callback
 from randsub.solver.interruption import is_interruption, warn_of_repeats
 from randsub.solver.long_fit import LongFitWatch
+
+# Apart from the random numbers of training.
+MEMBERS = 1_000_003
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,35 @@ class Repeats:
             if repeat.is_interrupted:
                 break
         return finished
+
+    def check_members(self) -> None:
+        """Raise unless some base model can be asked for the importances of its columns."""
+        if not any(says_importances(case).any() for case in self._cases(0)):
+            raise ValueError(
+                "Ranking(evidence='members') needs base models with importances or coefficients, "
+                "such as trees or linear models; none of the base models here has them."
+            )
+
+    def members(self, point: PathPoint) -> list[FloatArray]:
+        """What new models of each training say of the regulators, for a coefficient: (P, M) each.
+
+        Trainings whose base models do not say are left out.
+        """
+        found = []
+        for number, solutions in enumerate(point.repeats):
+            seed = [*self._seed, number, MEMBERS]
+            for case, solution in zip(self._cases(number), solutions, strict=True):
+                if not says_importances(case).any():
+                    continue
+                rngs = [gene_generator(name, seed) for name in self._names()]
+                with case.problem.dispatcher:
+                    scores = member_scores(case, solution.mean_alpha, solution.shares, rngs)
+                found.append(scores)
+        return found
+
+    def _names(self) -> list[str]:
+        candidates = self._samples.candidates
+        return [candidates.targets[g] for g in candidates.trained]
 
     def _cases(self, number: int) -> list[Case]:
         """The problems of a repeat, all of them before one is trained: bad ones are errors."""
