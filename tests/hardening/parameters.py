@@ -258,6 +258,7 @@ NETWORK: Mapping[str, Choice] = {
         }
     },
     "n_repeats": Choice([1, 2], [0, 1.5, "auto", *NO_NUMBERS]),
+    "shadows": Choice([False, True], ["yes", None]),
     "mixing": Choice(["shares", "apart"], ["both", None]),
     "alpha_init": Choice(["auto", 0.5, 0.9], [1e-300, 0.0, 1.0, -1, [0.5], *NO_NUMBERS]),
     "lam": Choice([0.0, 0.01, "path"], [1e300, 5e-324, -1, math.nan, math.inf, "auto", None]),

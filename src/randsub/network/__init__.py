@@ -15,10 +15,12 @@
 * :mod:`~randsub.network.member_evidence`: what base models say of the regulators themselves;
 * :mod:`~randsub.network.links`: lists of links, files and graphs;
 * :mod:`~randsub.network.network_scores`: scores against a known network;
-* :mod:`~randsub.network.genie3`, :mod:`~randsub.network.rase_network`: other methods.
+* :mod:`~randsub.network.genie3`, :mod:`~randsub.network.grnboost`,
+  :mod:`~randsub.network.rase_network`: other methods.
 """
 
 from randsub.network.genie3 import genie3
+from randsub.network.grnboost import grnboost
 from randsub.network.infer import infer_network
 from randsub.network.links import InferredNetwork
 from randsub.network.network_scores import NetworkScores, score_network
@@ -32,6 +34,7 @@ __all__ = [
     "PRSNetwork",
     "Ranking",
     "genie3",
+    "grnboost",
     "infer_network",
     "rase_network",
     "score_network",

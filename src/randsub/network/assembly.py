@@ -35,7 +35,7 @@ def assemble(
     """
     candidates = prepared.candidates
     solver, n_train = model._solver(), len(prepared.train_rows)
-    n_regulators = len(candidates.regulators)
+    n_regulators = prepared.X.shape[1]
     settings = solver.settings(
         n_masks=model.n_estimators,
         n_train=n_train,
@@ -44,7 +44,7 @@ def assemble(
         max_samples=sample_limit(model.max_samples, n_train),
         max_iter=model.max_iter,
     )
-    allowed = candidates.allowed
+    allowed = prepared.allowed
     trained = candidates.trained
     level = initial_theta(model.alpha_init, model.n_estimators, n_regulators, None)
     distribution = Bernoulli(n_regulators)
@@ -56,7 +56,7 @@ def assemble(
         dispatcher=_dispatcher(model, bases, prepared),
         targets=_targets(prepared, trained, settings.max_samples, rng),
         sample_weight=np.ones(len(prepared.X)),
-        feature_names=candidates.regulators,
+        feature_names=[*candidates.regulators, *_shadow_names(prepared)],
         n_bases=len(bases),
     )
     names = [candidates.targets[g] for g in trained]
@@ -87,20 +87,29 @@ def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) 
 def _targets(
     prepared: NetworkFitData, trained: IntArray, limit: int | None, rng: np.random.Generator
 ) -> list[Target]:
-    """One task per trained target, all with the same rows."""
-    val_rows = np.sort(thin(prepared.val_rows, limit, None, rng))
-    val_weight = np.ones(len(val_rows))
-    return [
-        Target(
-            y=np.ascontiguousarray(prepared.Y[:, g]),
-            encoded=prepared.Y[:, [g]],
-            validation=prepared.Y_val[np.ix_(val_rows, [g])],
-            train_rows=prepared.train_rows,
-            val_rows=val_rows,
-            val_weight=val_weight,
-            strata=None,
-            # Genes are already scaled.
-            reference=Reference(),
+    """One task per trained target, all with the same rows but those of their perturbations."""
+    common = np.sort(thin(prepared.val_rows, limit, None, rng))
+    targets = []
+    for g in trained.tolist():
+        # Validation samples of the user are others than those of the perturbations.
+        own = prepared.X_val is prepared.X and g in prepared.perturbed
+        val_rows = prepared.own_rows(g, common) if own else common
+        targets.append(
+            Target(
+                y=np.ascontiguousarray(prepared.Y[:, g]),
+                encoded=prepared.Y[:, [g]],
+                validation=prepared.Y_val[np.ix_(val_rows, [g])],
+                train_rows=prepared.own_rows(g, prepared.train_rows),
+                val_rows=val_rows,
+                val_weight=np.ones(len(val_rows)),
+                strata=None,
+                # Genes are already scaled.
+                reference=Reference(),
+            )
         )
-        for g in trained
-    ]
+    return targets
+
+
+def _shadow_names(prepared: NetworkFitData) -> list[str]:
+    names = prepared.candidates.regulators
+    return [f"shadow of {name}" for name in names[: prepared.X.shape[1] - len(names)]]

@@ -1,12 +1,12 @@
 """The data of a network fit: checked, split into training and validation samples, scaled."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from randsub._typing import FloatArray, IntArray, Table
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.checkpoint.fingerprint import describe_data
 from randsub.estimators.fit_data import Split, repeated_splits
 from randsub.estimators.standardize import Standardizer
@@ -33,6 +33,10 @@ class NetworkFitData:
     Y, Y_val : ndarrays of shape (n, n_targets) and (n_val, n_targets)
     train_rows, val_rows : int ndarrays
         Training rows of X, and validation rows of X_val; the latter may be empty.
+    perturbed : mapping of int to int ndarray
+        Rows of X in which a target, given by its place, was perturbed. They are left out for it.
+
+    If there are shadows, X and X_val have those of all regulators behind the regulators.
     """
 
     candidates: CandidateLinks
@@ -42,6 +46,19 @@ class NetworkFitData:
     Y_val: FloatArray
     train_rows: IntArray
     val_rows: IntArray
+    perturbed: Mapping[int, IntArray] = field(default_factory=dict)
+
+    @property
+    def allowed(self) -> BoolArray:
+        """Which columns of X each target may be linked to: no gene to itself or its shadow."""
+        n_copies = self.X.shape[1] // len(self.candidates.regulators)
+        return np.tile(self.candidates.allowed, (1, n_copies))
+
+    def own_rows(self, target: int, rows: IntArray) -> IntArray:
+        """Those of some rows of X in which a target was not perturbed."""
+        if target not in self.perturbed:
+            return rows
+        return np.setdiff1d(rows, self.perturbed[target])
 
 
 @dataclass(frozen=True)
@@ -54,11 +71,14 @@ class NetworkSamples:
     candidates : CandidateLinks
     judges : ndarray of shape (n_val, n_genes) or None
         Validation samples of the user.
+    perturbed : mapping of int to int ndarray
+        Samples in which a target, given by its place, was perturbed.
     """
 
     data: Expression
     candidates: CandidateLinks
     judges: FloatArray | None
+    perturbed: Mapping[int, IntArray]
 
     def splits(self, fraction: float | None, rngs: Sequence[np.random.Generator]) -> list[Split]:
         """Training and validation rows, one split per generator.
@@ -68,10 +88,15 @@ class NetworkSamples:
         """
         rows: IntArray = np.arange(len(self.data.values))
         if self.judges is not None:
-            return [Split(rows, np.arange(len(self.judges)))] * len(rngs)
+            splits = [Split(rows, np.arange(len(self.judges)))] * len(rngs)
+            self._check_left(splits, judged_here=False)
+            return splits
         if fraction is None:
-            return [Split(rows, rows[:0])] * len(rngs)
+            splits = [Split(rows, rows[:0])] * len(rngs)
+            self._check_left(splits, judged_here=False)
+            return splits
         splits = repeated_splits(rows, fraction, None, rngs)
+        self._check_left(splits, judged_here=True)
         for split in splits:
             self._check_varies(
                 split.train_rows,
@@ -79,8 +104,8 @@ class NetworkSamples:
             )
         return splits
 
-    def scaled(self, split: Split) -> NetworkFitData:
-        """Scale all samples by the training rows of a split."""
+    def scaled(self, split: Split, shadow_seed: Sequence[int] | None = None) -> NetworkFitData:
+        """Scale all samples by the training rows of a split; add shadows, if they have a seed."""
         values = self.data.values
         columns = self.candidates.regulator_columns, self.candidates.target_columns
         scaler = Standardizer().fit(values, None, split.train_rows)
@@ -88,7 +113,25 @@ class NetworkSamples:
         X_val, Y_val = X, Y
         if self.judges is not None:
             X_val, Y_val = _columns(scaler.transform(self.judges), *columns)
-        return NetworkFitData(self.candidates, X, X_val, Y, Y_val, *split)
+        if shadow_seed is not None:
+            rng = np.random.default_rng(shadow_seed)
+            given, X = X_val, _with_shadows(X, rng)
+            X_val = X if self.judges is None else _with_shadows(given, rng)
+        return NetworkFitData(self.candidates, X, X_val, Y, Y_val, *split, self.perturbed)
+
+    def _check_left(self, splits: Sequence[Split], *, judged_here: bool) -> None:
+        """Raise if perturbations leave a target too few samples."""
+        for target, rows in self.perturbed.items():
+            for split in splits:
+                n_train = len(np.setdiff1d(split.train_rows, rows))
+                n_val = len(np.setdiff1d(split.val_rows, rows)) if judged_here else 1
+                if n_train < 2 or n_val < 1:
+                    raise ValueError(
+                        f"Gene {self.candidates.targets[target]!r} was perturbed in {len(rows)} "
+                        f"sample(s), which leaves {n_train} training and {n_val} validation "
+                        "sample(s) for it. Leave it out of targets, change validation_fraction, or "
+                        "give validation samples."
+                    )
 
     def _check_varies(self, rows: IntArray, where: str) -> None:
         used = np.union1d(self.candidates.regulator_columns, self.candidates.target_columns)
@@ -104,6 +147,7 @@ def read_samples(
     gene_names: Any = None,
     targets: Any = None,
     layer: str | None = None,
+    perturbed: Any = None,
     splits: bool = False,
 ) -> NetworkSamples:
     """Check the data of a fit.
@@ -125,7 +169,8 @@ def read_samples(
     judges = None
     if expression_val is not None:
         judges = read_validation(expression_val, data, gene_names, layer)
-    samples = NetworkSamples(data, candidates, judges)
+    where = perturbed_samples(perturbed, data, candidates)
+    samples = NetworkSamples(data, candidates, judges, where)
     samples._check_varies(np.arange(n_samples), "samples of expression")
     return samples
 
@@ -160,6 +205,52 @@ def prepare(
     return samples.scaled(split)
 
 
+def perturbed_samples(
+    perturbed: Any, data: Expression, candidates: CandidateLinks
+) -> dict[int, IntArray]:
+    """Samples in which each target was perturbed, by its place among the targets.
+
+    Parameters
+    ----------
+    perturbed : sequence of str, None, or lists of str; or None
+        Names of the genes that were perturbed in each sample.
+    data : Expression
+    candidates : CandidateLinks
+    """
+    if perturbed is None:
+        return {}
+    entries, n_samples = list(perturbed), len(data.values)
+    if len(entries) != n_samples:
+        raise ValueError(
+            f"perturbed has {len(entries)} entries, but expression has {n_samples} samples; give "
+            "the name of the perturbed gene for each, or None."
+        )
+    known, places = {*data.names}, {name: g for g, name in enumerate(candidates.targets)}
+    found: dict[int, list[int]] = {}
+    for row, entry in enumerate(entries):
+        for gene in [entry] if isinstance(entry, str) or not is_sequence(entry) else entry:
+            if gene is None or gene == "" or gene != gene:
+                continue
+            if gene not in known:
+                raise ValueError(
+                    f"perturbed names {gene!r} in sample {row}, which is not a gene of expression; "
+                    "use None for samples in which nothing was perturbed."
+                )
+            if gene in places:
+                found.setdefault(places[gene], []).append(row)
+    return {target: np.array(rows) for target, rows in found.items()}
+
+
+def is_sequence(entry: Any) -> bool:
+    """Whether an entry lists several genes."""
+    return isinstance(entry, list | tuple | set | frozenset | np.ndarray)
+
+
+def _with_shadows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Regulators, and behind them their shadows: all of them with their rows in another order."""
+    return np.ascontiguousarray(np.hstack([X, X[rng.permutation(len(X))]]))
+
+
 def _columns(values: FloatArray, *columns: IntArray) -> list[FloatArray]:
     return [np.ascontiguousarray(values[:, which]) for which in columns]
 
@@ -172,6 +263,7 @@ def describe_expression(
     gene_names: Any = None,
     targets: Any = None,
     layer: str | None = None,
+    perturbed: Any = None,
 ) -> dict[str, str | None]:
     """Shape, type and digest of the data of a fit, by name, for a checkpoint."""
     data = read_expression(expression, gene_names, layer)
@@ -185,5 +277,6 @@ def describe_expression(
         "expression_val": further,
         "regulators": None if regulators is None else resolve_genes(regulators, data, "regulators"),
         "targets": None if targets is None else resolve_genes(targets, data, "targets"),
+        "perturbed": None if perturbed is None else np.array([str(one) for one in perturbed]),
     }
     return {name: None if t is None else describe_data(t) for name, t in tables.items()}

@@ -43,7 +43,7 @@ class FittedNetwork(LinkOutputs):
     ) -> None:
         """Set the attributes; ``ask_members`` returns the evidence of the members."""
         points = path_points(repeats)
-        self.path_ = path_table(points)
+        self.path_ = path_table(points, len(candidates.regulators))
         place = choose(self.path_, self.lam_choice)
         self._record_alphas(candidates, points, place)
         self.regulator_names_ = np.array(candidates.regulators_for_user(), dtype=object)
@@ -60,16 +60,13 @@ class FittedNetwork(LinkOutputs):
     def _record_alphas(
         self, candidates: CandidateLinks, points: Sequence[PathPoint], place: int
     ) -> None:
-        alphas = [_of_all(candidates, point.alpha) for point in points]
+        n = len(candidates.regulators)
+        alphas = [_of_all(candidates, point.alpha)[:, :n] for point in points]
         self.alpha_ = candidates.for_user(alphas[place])
         chosen = points[place].repeats
         self.n_repeats_ = len(chosen)
-        self.repeat_alphas_ = np.stack(
-            [
-                candidates.for_user(_of_all(candidates, mean_score([s.alpha for s in r])))
-                for r in chosen
-            ]
-        )
+        of_repeats = [_of_all(candidates, mean_score([s.alpha for s in r])) for r in chosen]
+        self.repeat_alphas_ = np.stack([candidates.for_user(one[:, :n]) for one in of_repeats])
         self.alpha_std_ = self.repeat_alphas_.std(axis=0)
         self.path_expected_sizes_ = np.stack([candidates.sizes_for_user(alpha) for alpha in alphas])
         self.expected_sizes_ = self.path_expected_sizes_[place]
@@ -104,6 +101,12 @@ class FittedNetwork(LinkOutputs):
         self.link_weights_ = self.path_link_weights_[place]
         if ranking.path == "mean":
             self.link_weights_ = ranking.weights(self.evidence_, place, *genes)
+        n = len(candidates.regulators)
+        if len(self.link_weights_) > n:
+            self.shadow_weights_ = self.link_weights_[n:]
+            self.path_shadow_weights_ = self.path_link_weights_[:, n:]
+            self.link_weights_ = self.link_weights_[:n]
+            self.path_link_weights_ = self.path_link_weights_[:, :n]
 
     def _record_bases(
         self, candidates: CandidateLinks, chosen: PathPoint, names: Sequence[str]
@@ -124,7 +127,8 @@ class FittedNetwork(LinkOutputs):
         for number, name in enumerate(names):
             group, base = divmod(number, n_mixed)
             thetas = [repeat[group].theta[base::n_mixed] for repeat in chosen.repeats]
-            self.alphas_[name] = candidates.for_user(_of_all(candidates, mean_score(thetas)))
+            of_all = _of_all(candidates, mean_score(thetas))[:, : len(candidates.regulators)]
+            self.alphas_[name] = candidates.for_user(of_all)
 
     def _warn_of_doubts(self, lams: Sequence[float]) -> None:
         """Warn if the links mean little, or if lam is at an end of what was tried, ascending."""
@@ -176,7 +180,8 @@ class FittedNetwork(LinkOutputs):
                 )
         place = int(np.flatnonzero(self.path_["lam"].to_numpy() == self.lam_)[0])
         genes = self.regulator_names_.tolist(), self.target_names_.tolist()
-        return replace(fitted, alpha=ranking.weights(self.evidence_, place, *genes))
+        weights, n = ranking.weights(self.evidence_, place, *genes), len(genes[0])
+        return replace(fitted, alpha=weights[:n], shadows=weights[n:] if len(weights) > n else None)
 
     def network_at(self, lam: float) -> InferredNetwork:
         """The links for another coefficient of the path, without a new fit.
@@ -203,6 +208,7 @@ class FittedNetwork(LinkOutputs):
         return replace(
             fitted,
             alpha=self.path_link_weights_[place],
+            shadows=self.path_shadow_weights_[place] if fitted.shadows is not None else None,
             expected_sizes=self.path_expected_sizes_[place],
             n_models_trained=int(self.path_["n_models"].iloc[place]),
         )
@@ -215,6 +221,7 @@ class FittedNetwork(LinkOutputs):
             targets=tuple(self.target_names_),
             expected_sizes=self.expected_sizes_,
             n_models_trained=self.n_models_trained_,
+            shadows=getattr(self, "shadow_weights_", None),
         )
 
 

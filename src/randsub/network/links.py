@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 from xml.etree import ElementTree
@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
+from randsub._significance import pooled_p_values, q_values
 from randsub._typing import BoolArray, FloatArray
 
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
@@ -37,6 +38,12 @@ def allowed_pairs(regulators: Sequence[str], targets: Sequence[str]) -> BoolArra
     return allowed
 
 
+def check_fdr(fdr: Any) -> None:
+    """Raise unless fdr is a rate, or None."""
+    if fdr is not None and (not isinstance(fdr, Real) or not 0.0 < float(fdr) < 1.0):
+        raise ValueError(f"fdr must be a number above 0 and below 1, or None, got {fdr!r}.")
+
+
 class LinkOutputs(ABC):
     """Outputs of a network, from the weights of its links."""
 
@@ -44,7 +51,7 @@ class LinkOutputs(ABC):
     def _network(self) -> "InferredNetwork":
         """The weights, with the names of regulators and targets."""
 
-    def links(self, n: int | None = None) -> pd.DataFrame:
+    def links(self, n: int | None = None, *, fdr: float | None = None) -> pd.DataFrame:
         """The links in descending order of weight, in the format of GENIE3.
 
         Parameters
@@ -52,15 +59,20 @@ class LinkOutputs(ABC):
         n : int, default=None
             Number of links. None means all pairs of a regulator and another gene, including those
             of weight 0.
+        fdr : float, default=None
+            Only links of a list in which at most this fraction, about, has no evidence in the data;
+            see :meth:`q_values`.
 
         Returns
         -------
         links : pandas.DataFrame
-            Columns ``regulator``, ``target`` and ``weight``, sorted by descending weight, then by
-            the names.
+            Columns ``regulator``, ``target`` and ``weight``, and with ``fdr`` also ``q_value``;
+            sorted by descending weight, then by the names.
         """
         check_n_links(n)
+        check_fdr(fdr)
         network = self._network()
+        rates = None if fdr is None else network.q_values().to_numpy()
         regulators, targets = (
             np.array(names, dtype=object) for names in (network.regulators, network.targets)
         )
@@ -70,13 +82,49 @@ class LinkOutputs(ABC):
             np.argsort(np.argsort(targets)),
         )
         weight = network.alpha[rows, columns]
-        order = np.lexsort((by_target[columns], by_regulator[rows], -weight))[:n]
-        return pd.DataFrame(
+        order = np.lexsort((by_target[columns], by_regulator[rows], -weight))
+        if rates is not None:
+            order = order[rates[rows, columns][order] <= fdr]
+        order = order[:n]
+        links = pd.DataFrame(
             {
                 "regulator": regulators[rows[order]],
                 "target": targets[columns[order]],
                 "weight": weight[order],
             }
+        )
+        if rates is not None:
+            links["q_value"] = rates[rows, columns][order]
+        return links
+
+    def q_values(self) -> pd.DataFrame:
+        """Smallest false discovery rate at which each link is in the list.
+
+        The p-value of a link is its rank among the links of all shadows, which are the regulators
+        with their samples in another order: they competed in the same fit, and no target depends
+        on them. From the p-values follows the rate, as by Benjamini and Hochberg. It is the rate of
+        links that nothing in the data speaks for; an indirect link, such as that to the target of
+        a target, is none of these.
+
+        Returns
+        -------
+        q_values : pandas.DataFrame of shape (n_regulators, n_targets)
+            1 from a gene to itself.
+        """
+        network = self._network()
+        if network.shadows is None:
+            raise ValueError(
+                "A false discovery rate needs shadows of the regulators, which compete in the fit: "
+                "fit PRSNetwork(shadows=True)."
+            )
+        allowed = network.allowed()
+        values = np.ones(allowed.shape)
+        p_values = pooled_p_values(network.alpha[allowed], network.shadows[allowed])
+        values[allowed] = q_values(p_values)
+        return pd.DataFrame(
+            values,
+            index=pd.Index(network.regulators, name="regulator"),
+            columns=pd.Index(network.targets, name="target"),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -194,6 +242,8 @@ class InferredNetwork(LinkOutputs):
         Mean number of regulators per base model of each target, if the method defines it.
     n_models_trained : int
         Number of base models trained.
+    shadows : ndarray of shape (n_regulators, n_targets) or None
+        Weights of the links of shadows, if there were any; see :meth:`q_values`.
     """
 
     alpha: FloatArray
@@ -201,6 +251,7 @@ class InferredNetwork(LinkOutputs):
     targets: tuple[str, ...]
     expected_sizes: FloatArray | None
     n_models_trained: int
+    shadows: FloatArray | None = None
 
     def _network(self) -> "InferredNetwork":
         return self

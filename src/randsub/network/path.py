@@ -61,14 +61,17 @@ class PathPoint(Judged):
         return sum(solution.seconds for solution in self.solutions)
 
 
-def path_table(points: Sequence[PathPoint]) -> pd.DataFrame:
-    """One row per coefficient, with the columns of ``PRSNetwork.path_``."""
+def path_table(points: Sequence[PathPoint], n_regulators: int | None = None) -> pd.DataFrame:
+    """One row per coefficient, with the columns of ``PRSNetwork.path_``.
+
+    ``n_regulators`` is their number, if there are shadows behind them.
+    """
     return pd.DataFrame(
         {
             "lam": [p.lam for p in points],
             "validation_error": [p.error for p in points],
             "standard_error": [p.standard_error for p in points],
-            "mean_size": [float(p.alpha.sum(axis=1).mean()) for p in points],
+            "mean_size": [float(p.alpha[:, :n_regulators].sum(axis=1).mean()) for p in points],
             "seconds": [p.seconds for p in points],
             "n_models": [p.n_models for p in points],
         }

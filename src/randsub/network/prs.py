@@ -91,6 +91,12 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         numbers; as long as ``n_repeats * validation_fraction`` is at most 1, no sample is in two
         of them. ``alpha_`` and the link weights are means over the repeats, and ``lam`` is chosen
         by the errors of all. The first repeats do not depend on the number of repeats.
+    shadows : bool, default=False
+        Whether shadows of all regulators compete with them, for ``links(fdr=0.1)``: copies whose
+        samples are in another order, the same one for all, so that they have the correlations of
+        the regulators and no link. It takes up to twice the time. The rate that they measure is
+        most trustworthy with ``lam=0``: a penalty favours true regulators of other genes over
+        shadows, which regulate nothing.
     n_estimators : int, default=100
         Number of models per target, base model and batch.
     alpha_init : "auto" or float, default="auto"
@@ -143,6 +149,9 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         What the fit says of the links, by the kind of evidence of ``ranking``, for each coefficient
         of ``path_`` (the chosen one alone for "members"), each repeat and, in a repeat, each base
         model that is trained apart. See :meth:`ranked`.
+    shadow_weights_ : ndarray of shape (n_regulators, n_targets)
+        Only with ``shadows``: what the links of the shadows are ranked by. ``evidence_`` then has
+        the shadows behind the regulators, and ``path_shadow_weights_`` is for ``network_at``.
     regulator_names_ : ndarray of shape (n_regulators,)
         Names of the rows.
     target_names_ : ndarray of shape (n_targets,)
@@ -230,6 +239,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     ranking: Literal["mean", "alpha"] | Ranking = "mean"
     mixing: Literal["shares", "apart"] = "shares"
     n_repeats: int = 1
+    shadows: bool = False
     n_estimators: int = 100
     alpha_init: float | Literal["auto"] = "auto"
     objective: Literal["ensemble", "members"] = "ensemble"
@@ -253,6 +263,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         "lam_choice": [StrOptions({"lowest", "one_se"})],
         "ranking": [StrOptions({"mean", "alpha"}), Ranking],
         "mixing": [StrOptions({"shares", "apart"})],
+        "shadows": ["boolean"],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "block_size": [Interval(Integral, 1, None, closed="left")],
     }
@@ -276,6 +287,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         gene_names: Any = None,
         targets: Any = None,
         layer: str | None = None,
+        perturbed: Any = None,
         resume_from: "os.PathLike[str] | str | None" = None,
     ) -> Self:
         """Infer the network from expression data.
@@ -298,6 +310,10 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             Genes whose regulators are inferred; all by default.
         layer : str, default=None
             Layer of the AnnData object with the expression; ``X`` by default.
+        perturbed : sequence of str, None or lists of str, of length n_samples, default=None
+            Genes that were knocked out, knocked down or overexpressed in each sample. Their
+            expression there is not the work of their regulators: the sample is left out where one
+            of them is the target, from training and validation. As a regulator it counts as ever.
         resume_from : path-like, default=None
             File that :class:`randsub.callbacks.Checkpoint` has written during an earlier fit of
             the same model to the same data. The fit is resumed from there, with bit for bit the
@@ -318,6 +334,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             "gene_names": kept(gene_names),
             "targets": kept(targets),
             "layer": layer,
+            "perturbed": kept(perturbed),
         }
         with self._all_or_nothing():
             self._fit(expression, data, resume_from)

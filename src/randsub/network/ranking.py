@@ -116,13 +116,13 @@ class Ranking(BaseEstimator):
         regulators: Sequence[str],
         targets: Sequence[str],
     ) -> FloatArray:
-        """Weights of all links, (n_regulators, n_targets).
+        """Weights of all links, (n_regulators, n_targets), and of those of shadows behind them.
 
         Parameters
         ----------
         evidence : mapping of str to ndarray of shape (n_lams or 1, n_parts, n_regulators, \
                 n_targets)
-            By its kind.
+            By its kind. There may be shadows behind the regulators, as many as these.
         place : int
             Which coefficient of the path is the chosen one.
         regulators, targets : sequences of str
@@ -133,6 +133,9 @@ class Ranking(BaseEstimator):
         # Sums in the order of the names, so that the order of the genes cannot change a bit.
         rows, columns = np.argsort(regulators), np.argsort(targets)
         allowed = allowed_pairs(regulators, targets)[np.ix_(rows, columns)].T
+        n_shadows = parts[0].shape[0] - len(regulators)
+        if n_shadows:
+            rows, allowed = np.append(rows, rows + n_shadows), np.tile(allowed, (1, 2))
         sorted_parts = [part[np.ix_(rows, columns)].T for part in parts]
         if self.combine == "rank":
             scores = mean_rank(sorted_parts, allowed)
@@ -141,8 +144,10 @@ class Ranking(BaseEstimator):
         if self.targets is not None:
             scores = per_target(scores, allowed, self.targets)
         if self.direction is not None:
-            names = [np.array(regulators)[rows].tolist(), np.array(targets)[columns].tolist()]
-            scores = weaker_direction(scores, _places(names[1], names[0]), _places(*names))
+            names = sorted(regulators), sorted(targets)
+            # Shadows are no targets.
+            places = np.append(_places(*names), np.full(n_shadows, -1))
+            scores = weaker_direction(scores, _places(names[1], names[0]), places)
         if self.regulators is not None:
             scores = by_regulator(scores, allowed, self.regulators)
         weights = np.empty_like(parts[0])

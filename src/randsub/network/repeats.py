@@ -17,14 +17,14 @@ import numpy as np
 from randsub._typing import FloatArray, IntArray
 from randsub.checkpoint import Logbook
 from randsub.engines import Engine
-from randsub.estimators.fit_data import Split, repeat_generators
+from randsub.estimators.fit_data import repeat_generators
 from randsub.exceptions import UnfinishedFitError
 from randsub.network.assembly import assemble
 from randsub.network.candidate_links import gene_generator
 from randsub.network.fit_data import NetworkSamples
 from randsub.network.member_evidence import member_scores, says_importances
 from randsub.network.path import PathPoint
-from randsub.network.run import NetworkRun
+from randsub.network.run import NetworkRun, judged_rows
 from randsub.network.solving import (
     Case,
     Solution,
@@ -38,7 +38,7 @@ from randsub.solver.interruption import is_interruption, warn_of_repeats
 from randsub.solver.long_fit import LongFitWatch
 
 # Apart from the random numbers of training.
-MEMBERS = 1_000_003
+MEMBERS, SHADOWS = 1_000_003, 1_000_033
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ class Repeats:
         self._rngs = repeat_generators(logbook.seed, model.n_repeats)
         self._splits = samples.splits(model.validation_fraction, self._rngs)
         self.run = NetworkRun(model, logbook)
-        self.run.n_parameters = len(samples.candidates.regulators)
+        n_copies = 2 if model.shadows else 1
+        self.run.n_parameters = n_copies * len(samples.candidates.regulators)
         self.engines: list[Engine] = []
 
     def train(self, lams: Sequence[float], callbacks: Sequence[Callback]) -> list[Repeat]:
@@ -165,7 +166,10 @@ class Repeats:
     def _cases(self, number: int) -> list[Case]:
         """The problems of a repeat, all of them before one is trained: bad ones are errors."""
         seed = [*self._seed, number] if number else self._seed
-        prepared = self._samples.scaled(self._splits[number])
+        # One order of the samples for all repeats: chance of another one would average out, and
+        # that of a regulator without links does not.
+        shadow_seed = [*self._seed, SHADOWS] if self._model.shadows else None
+        prepared = self._samples.scaled(self._splits[number], shadow_seed)
         rng, model = self._rngs[number], self._model
         return [assemble(model, group, prepared, self.run, rng, seed) for group in self._groups]
 
@@ -178,14 +182,14 @@ class Repeats:
     ) -> Repeat:
         # What is left of the first repeat is better than nothing, if it has all base models.
         keeps_unfinished = number == 0 and len(cases) == 1
-        solutions = []
+        solutions, rows = [], judged_rows(cases[0].problem)
+        n_trainings = len(self._rngs) * len(cases)
         for place, case in enumerate(cases):
             name = self._name(number, place)
-            self.run.enter(name, number * len(cases) + place, len(self._rngs) * len(cases))
+            self.run.enter(name, number * len(cases) + place, n_trainings, rows)
             case = replace(case, callbacks=callbacks, keeps_unfinished=keeps_unfinished)
             with case.problem.dispatcher:
                 solutions.append(_solutions(case, lams, self._model.block_size))
-        rows = _judged_rows(self._splits[number], cases[0])
         errors = [mean_error(case.problem) for case in cases]
         return Repeat(solutions, rows, float(np.mean(errors)))
 
@@ -206,11 +210,6 @@ def path_points(repeats: Sequence[Repeat]) -> list[PathPoint]:
         )
         for place in range(min(repeat.length for repeat in repeats))
     ]
-
-
-def _judged_rows(split: Split, case: Case) -> IntArray:
-    target = case.problem.targets[0]
-    return target.val_rows if len(split.val_rows) else target.train_rows
 
 
 def _solutions(case: Case, lams: Sequence[float], block_size: int) -> list[Solution]:

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from randsub._typing import BoolArray, FloatArray
+from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.estimators.prs import history_frame
 from randsub.exceptions import NoFeatureLeftWarning, UnfinishedFitError
-from randsub.network.run import NetworkRun, Outcome, n_judged_rows
+from randsub.network.run import NetworkRun, Outcome
 from randsub.parallel import one_thread
 from randsub.penalties import RowGroups
 from randsub.solver import Problem, Settings, TrainingState, solve
@@ -259,7 +259,7 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
         theta=state.best_theta,
         shares=state.best_shares,
         mean_alpha=run.mean.value(),
-        errors=_errors(problem, settings, state),
+        errors=_errors(problem, settings, state, run.rows),
         history=state.history,
         n_models=state.n_models_trained + _n_judged(problem, settings, state),
         seconds=run.seconds(),
@@ -269,8 +269,10 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
     return outcome
 
 
-def _errors(problem: Problem, settings: Settings, state: TrainingState) -> FloatArray:
-    """Loss of each target's ensemble on each validation sample, (P, n_val).
+def _errors(
+    problem: Problem, settings: Settings, state: TrainingState, rows: IntArray
+) -> FloatArray:
+    """Loss of each target's ensemble on each sample of ``rows``, (P, n_rows); NaN if left out.
 
     Computed with new models of the best theta, trained on all training rows; without validation
     rows, by cross-validation over the batches.
@@ -281,24 +283,23 @@ def _errors(problem: Problem, settings: Settings, state: TrainingState) -> Float
     ]
     with one_thread():
         rounds = carry_out(problem, plans, rngs)
-    outputs = np.zeros((len(problem.targets), n_judged_rows(problem), 1))
+    outputs = np.zeros((len(problem.targets), len(rows), 1))
     for plan, round_ in zip(plans, rounds, strict=True):
         task, base = divmod(plan.row, problem.n_bases)
         target, share = problem.targets[task], state.best_shares[task, base]
         if len(target.val_rows):
-            outputs[task] += share * round_.validation.mean(axis=0)
+            places = np.searchsorted(rows, target.val_rows)
+            outputs[task, places] += share * round_.validation.mean(axis=0)
         else:
-            places = np.searchsorted(target.train_rows, plan.batch.query_rows)
+            places = np.searchsorted(rows, plan.batch.query_rows)
             outputs[task, places] += share * round_.predictions.mean(axis=0)
-    return np.stack(
-        [
-            problem.loss.pointwise(
-                target.validation if len(target.val_rows) else target.encoded[target.train_rows],
-                output,
-            )
-            for target, output in zip(problem.targets, outputs, strict=True)
-        ]
-    )
+    errors = np.full(outputs.shape[:2], np.nan)
+    for task, target in enumerate(problem.targets):
+        own = target.val_rows if len(target.val_rows) else target.train_rows
+        truth = target.validation if len(target.val_rows) else target.encoded[own]
+        places = np.searchsorted(rows, own)
+        errors[task, places] = problem.loss.pointwise(truth, outputs[task, places])
+    return errors
 
 
 def _judged(
@@ -337,6 +338,14 @@ def _n_judged(problem: Problem, settings: Settings, state: TrainingState) -> int
     return int(np.count_nonzero(state.best_shares)) * settings.n_masks * n_rounds
 
 
+def _over_targets(errors: FloatArray) -> FloatArray:
+    """Mean over the targets (P, n_val) that do not leave a sample out."""
+    known = ~np.isnan(errors)
+    if known.all():
+        return errors.mean(axis=0)
+    return np.asarray(np.where(known, errors, 0.0).sum(axis=0) / known.sum(axis=0))
+
+
 def _joined(lam: float, outcomes: Sequence[Outcome], base_names: Sequence[str]) -> Solution:
     """One solution of all targets, from blocks of them."""
     return Solution(
@@ -344,7 +353,7 @@ def _joined(lam: float, outcomes: Sequence[Outcome], base_names: Sequence[str]) 
         theta=np.concatenate([outcome.theta for outcome in outcomes]),
         shares=np.concatenate([outcome.shares for outcome in outcomes]),
         mean_alpha=np.concatenate([outcome.mean_alpha for outcome in outcomes]),
-        errors=np.concatenate([outcome.errors for outcome in outcomes]).mean(axis=0),
+        errors=_over_targets(np.concatenate([outcome.errors for outcome in outcomes])),
         history=pd.concat(
             [history_frame(outcome.history, base_names) for outcome in outcomes],
             keys=range(len(outcomes)),
