@@ -4,6 +4,7 @@
 * :mod:`~randsub.network.fitted_network`: its fitted attributes;
 * :mod:`~randsub.network.infer`: `infer_network`, which returns a list of links;
 * :mod:`~randsub.network.assembly`: from parameters and data to the problem to solve;
+* :mod:`~randsub.network.portfolio`: the base models of "auto";
 * :mod:`~randsub.network.repeats`: several validation splits, and base models trained apart;
 * :mod:`~randsub.network.path`: the path of coefficients, and the choice among them;
 * :mod:`~randsub.network.solving`: targets apart, together, and along a path of penalties;

@@ -36,9 +36,10 @@ def infer_network(
         Samples as rows, genes as columns.
     regulators : sequence of str or int, or bool array, default=None
         Candidate regulators: names, positions, or a mask over the genes; all by default.
-    estimator : estimator or list of (str, estimator), default=None
+    estimator : estimator, list of (str, estimator) or "auto", default=None
         The base model, any scikit-learn regressor, or several of them with names, whose shares are
-        learned; nearest neighbours (``KNeighborsRegressor()``) by default.
+        learned ("auto" for a choice of these); nearest neighbours (``KNeighborsRegressor()``) by
+        default.
     lam : "path" or float, default="path"
         Coefficient of the penalty that couples the targets; 0 for independent targets, "path" to
         choose it on validation samples.

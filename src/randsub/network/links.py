@@ -1,12 +1,13 @@
 """Weighted links between genes: lists, tables, files and graphs."""
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,6 +16,8 @@ import pandas as pd
 from randsub._significance import pooled_p_values, q_values
 from randsub._typing import BoolArray, FloatArray
 
+# Formats of lists with the columns TF, target and importance.
+ADJACENCIES = ("arboreto", "pyscenic")
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 # Characters that XML 1.0 cannot hold, not even escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -148,8 +151,10 @@ class LinkOutputs(ABC):
         path: "PathLike[str] | str",
         n: int | None = None,
         *,
-        sep: str = ",",
+        sep: str | None = None,
         header: bool = True,
+        format: Literal["links", "arboreto", "pyscenic"] = "links",
+        fdr: float | None = None,
     ) -> None:
         """Write :meth:`links` to a file.
 
@@ -158,14 +163,65 @@ class LinkOutputs(ABC):
         path : path-like
         n : int, default=None
             Number of links; None for all.
-        sep : str, default=","
-            Column separator; GENIE3 writes tabs.
+        sep : str, default=None
+            Column separator; by default a tab if the name of the file ends in ".tsv", as programs
+            of the field expect it, else a comma.
         header : bool, default=True
             Whether the first line holds the column names; DREAM's files have none.
+        format : {"links", "arboreto", "pyscenic"}, default="links"
+            "links": columns ``regulator``, ``target`` and ``weight``. "arboreto", and "pyscenic"
+            for its adjacencies: columns ``TF``, ``target`` and ``importance``, without links of
+            weight 0.
+        fdr : float, default=None
+            As in :meth:`links`.
         """
-        self.links(n).to_csv(path, sep=sep, header=header, index=False)
+        links = self.links(n, fdr=fdr)
+        if format in ADJACENCIES:
+            links = links.loc[links["weight"] > 0.0, ["regulator", "target", "weight"]]
+            links.columns = pd.Index(["TF", "target", "importance"])
+        elif format != "links":
+            raise ValueError(
+                f"format must be 'links' or one of {ADJACENCIES}, got {format!r}; to_graphml and "
+                "to_cytoscape write graphs."
+            )
+        if sep is None:
+            sep = "\t" if str(path).lower().endswith(".tsv") else ","
+        links.to_csv(path, sep=sep, header=header, index=False)
 
-    def to_graphml(self, path: "PathLike[str] | str", n: int | None = None) -> None:
+    def to_cytoscape(
+        self, path: "PathLike[str] | str", n: int | None = None, *, fdr: float | None = None
+    ) -> None:
+        """Write a directed graph as Cytoscape's JSON (.cyjs), which cytoscape.js reads, too.
+
+        Parameters
+        ----------
+        path : path-like
+        n : int, default=None
+            Number of links; None for all. Links of weight 0 are left out, genes are not.
+        fdr : float, default=None
+            As in :meth:`links`.
+        """
+        regulators = {*self._network().regulators}
+        nodes = [
+            {"data": {"id": gene, "name": gene, "value": gene, "is_regulator": gene in regulators}}
+            for gene in self._genes()
+        ]
+        edges = [
+            {"data": {"source": regulator, "target": target, "weight": weight}}
+            for regulator, target, weight in self._positive(n, fdr)
+        ]
+        graph = {
+            "data": [],
+            "directed": True,
+            "multigraph": False,
+            "elements": {"nodes": nodes, "edges": edges},
+        }
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(graph, file)
+
+    def to_graphml(
+        self, path: "PathLike[str] | str", n: int | None = None, *, fdr: float | None = None
+    ) -> None:
         """Write a directed graph in GraphML, for Cytoscape, Gephi, igraph and others.
 
         Parameters
@@ -173,6 +229,8 @@ class LinkOutputs(ABC):
         path : path-like
         n : int, default=None
             Number of links; None for all. Links of weight 0 are left out, genes are not.
+        fdr : float, default=None
+            As in :meth:`links`.
         """
         for gene in self._genes():
             if (found := NOT_IN_XML.search(gene)) is not None:
@@ -186,7 +244,7 @@ class LinkOutputs(ABC):
         graph = ElementTree.SubElement(root, "graph", id="network", edgedefault="directed")
         for gene in self._genes():
             ElementTree.SubElement(graph, "node", id=gene)
-        for regulator, target, weight in self._positive(n):
+        for regulator, target, weight in self._positive(n, fdr):
             edge = ElementTree.SubElement(graph, "edge", source=regulator, target=target)
             ElementTree.SubElement(edge, "data", key="weight").text = repr(weight)
         ElementTree.indent(root)
@@ -220,8 +278,8 @@ class LinkOutputs(ABC):
         network = self._network()
         return sorted({*network.regulators, *network.targets})
 
-    def _positive(self, n: int | None) -> list[tuple[str, str, float]]:
-        links = self.links(n)
+    def _positive(self, n: int | None, fdr: float | None = None) -> list[tuple[str, str, float]]:
+        links = self.links(n, fdr=fdr)[["regulator", "target", "weight"]]
         return list(links[links["weight"] > 0.0].itertuples(index=False, name=None))
 
 

@@ -17,11 +17,12 @@ from randsub.checkpoint import Logbook
 from randsub.engines import Engine
 from randsub.estimators.base import BaseModelHolder
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.fit_data import engine_names, seed_words
-from randsub.estimators.named_bases import NamedBases, is_mix
+from randsub.estimators.fit_data import engine_names, sample_limit, seed_words
+from randsub.estimators.named_bases import AUTO, NamedBases, is_mix
 from randsub.network.expression_data import kept
 from randsub.network.fit_data import describe_expression, read_samples
 from randsub.network.fitted_network import FittedNetwork
+from randsub.network.portfolio import network_portfolio
 from randsub.network.ranking import Ranking
 from randsub.network.repeats import Repeats
 from randsub.network.solving import ascending
@@ -61,11 +62,12 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
 
     Parameters
     ----------
-    estimator : estimator or list of (str, estimator), default=None
+    estimator : estimator, list of (str, estimator) or "auto", default=None
         The base model, any scikit-learn regressor; nearest neighbours
-        (``KNeighborsRegressor()``) by default. Several of them are given as a list of names and
-        base models; they are parameters by their names, such as ``knn__n_neighbors``, and "drop"
-        leaves one out, as in :class:`randsub.PRSRegressor`.
+        (``KNeighborsRegressor()``) by default. "auto" mixes neighbours ("knn"), trees ("tree") and,
+        unless there are too many samples, support vector machines ("svm"). Several of them are
+        given as a list of names and base models; they are parameters by their names, such as
+        ``knn__n_neighbors``, and "drop" leaves one out, as in :class:`randsub.PRSRegressor`.
     lam : "path" or float, default="path"
         Coefficient of the penalty that couples the targets. With 0 targets are independent;
         "path" tries the values of ``lams`` and chooses one on the validation samples.
@@ -256,7 +258,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in CONSTRAINTS.items() if name not in _OTHER},
-        "estimator": [HasMethods(["fit", "predict"]), list, None],
+        "estimator": [HasMethods(["fit", "predict"]), list, StrOptions({AUTO}), None],
         "lam": [StrOptions({"path"}), Interval(Real, 0, None, closed="left")],
         "lams": ["array-like"],
         "alpha_init": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
@@ -272,7 +274,16 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         return KNeighborsRegressor()
 
     def _bases(self) -> dict[str, Any]:
+        if self.estimator == AUTO:
+            return network_portfolio(0)
         return self.named_bases() if is_mix(self.estimator) else super()._bases()
+
+    def _suited(self, bases: dict[str, Any], n_samples: int) -> dict[str, Any]:
+        """Of the portfolio those base models that suit the number of samples."""
+        if self.estimator != AUTO:
+            return bases
+        n_samples = min(n_samples, sample_limit(self.max_samples, n_samples) or n_samples)
+        return {name: bases[name] for name in network_portfolio(n_samples)}
 
     def _default_solver(self) -> Solver:
         return Solver.for_networks()
@@ -353,6 +364,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         if resume_from is not None:
             logbook.resume(resume_from)
         samples = read_samples(expression, **data, splits=self.validation_fraction is not None)
+        bases = self._suited(bases, len(samples.data.values))
         repeats = Repeats(self, bases, samples, logbook)
         if "members" in self._ranking().kinds:
             repeats.check_members()
@@ -360,7 +372,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             if self.verbose:
                 callbacks.append(ProgressBar().for_run(repeats.run))
             finished = repeats.train(lams, callbacks)
-            self.estimator_ = [*bases.items()] if is_mix(self.estimator) else bases[""]
+            self.estimator_ = bases[""] if "" in bases else [*bases.items()]
             self.engine_ = engine_names(repeats.engines, [*bases])
             self.solver_ = clone(self._solver())
             names = [name for name in bases if name]
