@@ -200,9 +200,12 @@ def printed(path: Path) -> str:
 def markdown(table: pd.DataFrame) -> str:
     """A table of numbers with the names of its rows."""
     lines = [["", *table.columns], ["---"] * (1 + len(table.columns))]
-    for name, row in table.iterrows():
-        shown = [f"{value:.3f}" if value % 1 else f"{value:.0f}" for value in row]
-        lines.append([str(name), *shown])
+    shown = {
+        name: [f"{value:.3f}" if column.dtype.kind == "f" else str(value) for value in column]
+        for name, column in table.items()
+    }
+    for number, name in enumerate(table.index):
+        lines.append([str(name), *(values[number] for values in shown.values())])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
