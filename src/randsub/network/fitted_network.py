@@ -66,7 +66,9 @@ class FittedNetwork(LinkOutputs):
         chosen = points[place].repeats
         self.n_repeats_ = len(chosen)
         of_repeats = [_of_all(candidates, mean_score([s.alpha for s in r])) for r in chosen]
-        self.repeat_alphas_ = np.stack([candidates.for_user(one[:, :n]) for one in of_repeats])
+        self.repeat_alphas_ = self.alpha_[np.newaxis]
+        if self.n_repeats_ > 1:
+            self.repeat_alphas_ = np.stack([candidates.for_user(one[:, :n]) for one in of_repeats])
         self.alpha_std_ = self.repeat_alphas_.std(axis=0)
         self.path_expected_sizes_ = np.stack([candidates.sizes_for_user(alpha) for alpha in alphas])
         self.expected_sizes_ = self.path_expected_sizes_[place]
@@ -95,9 +97,11 @@ class FittedNetwork(LinkOutputs):
             )
         genes = self.regulator_names_.tolist(), self.target_names_.tolist()
         alone = clone(ranking).set_params(path="chosen")
-        self.path_link_weights_ = np.stack(
-            [alone.weights(self.evidence_, number, *genes) for number in range(len(points))]
-        )
+        every = [alone.weights(self.evidence_, number, *genes) for number in range(len(points))]
+        # Where nothing was to be done, without a copy.
+        source = self.evidence_[ranking.kinds[0]]
+        is_same = all(np.shares_memory(one, source) for one in every)
+        self.path_link_weights_ = source[:, 0] if is_same else np.stack(every)
         self.link_weights_ = self.path_link_weights_[place]
         if ranking.path == "mean":
             self.link_weights_ = ranking.weights(self.evidence_, place, *genes)

@@ -211,8 +211,9 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     ``block_size`` targets are trained at a time; with a penalty, all of them: with the defaults,
     the masks of 1,000 genes that may all regulate each other then take about 1 GB. In addition
     there are the dense data, and a few arrays of the shape of alpha; a path keeps one of them per
-    coefficient. The time is proportional to the number of targets, and to that of the base models
-    that have a share.
+    coefficient, repeat, base model that is trained apart and kind of evidence. The time is
+    proportional to the number of targets, to that of the base models that have a share, and to that
+    of the repeats.
 
     References
     ----------
