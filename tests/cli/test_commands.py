@@ -357,6 +357,29 @@ def test_networks(here, capsys):
     assert run(*words, "-o", "l.txt") == Exit.ERROR
 
 
+def test_lists_of_networks_for_other_programs(here, capsys):
+    words = ["--samples", "40", "--regulators", "4", "--targets", "6", "-q"]
+    assert run("simulate", "network", "-o", "e.csv", *words) == Exit.DONE
+    frame = pd.read_csv("e.csv")
+    frame.insert(0, "knockout", ["T1", "T2", *[None] * 38])
+    frame.to_csv("k.csv", index=False)
+    words = ["network", "k.csv", "--perturbed", "knockout", "--regulators", "R1,R2,R3,R4"]
+    words += ["--lam", "0", "--epochs", "3", "--repeats", "2", "--param", "n_estimators=5", "-q"]
+    ridge = ["--base", "ridge", "--json"]
+    assert run(*words, *ridge, "-o", "a.tsv", "--format", "arboreto") == Exit.DONE
+    assert document(capsys)["genes"] == 10
+    links = pd.read_csv("a.tsv", sep="\t")
+    assert links.columns.tolist() == ["TF", "target", "importance"]
+    assert run(*words, *ridge, "-o", "l.csv", "--fdr", "0.9") == Exit.DONE
+    assert document(capsys)["links"] == len(pd.read_csv("l.csv"))
+    assert "q_value" in pd.read_csv("l.csv")
+    assert run(*words, "--base", "auto", "-o", "l.cyjs", "--top", "5", "--json") == Exit.DONE
+    assert set(document(capsys)["shares"]) == {"knn", "svm", "tree"}
+    for wrong in (["--format", "arboreto"], ["--perturbed", "nothing"]):
+        assert run(*words, *ridge, "-o", "l.graphml", *wrong) == Exit.ERROR
+        assert not (here / "l.graphml").exists()
+
+
 @pytest.mark.parametrize("problem", ["friedman", "checkerboard", "hypercube", "linear"])
 @pytest.mark.parametrize("suffix", [".csv", ".npz"])
 def test_simulated_data_tell_what_is_relevant(tmp_path, problem, suffix, capsys):

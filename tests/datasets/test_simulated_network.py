@@ -88,8 +88,8 @@ def test_a_gene_depends_on_its_own_regulators_and_noise_only(regulated_fraction)
     rng = np.random.RandomState(0)
     modules = np.arange(20) % 2
     regulated = np.append(np.arange(1, 6) if regulated_fraction else [], np.arange(6, 20))
-    edges = _draw_edges(modules, 6, regulated.astype(int), (1, 3), 0.8, rng)
-    responses = _draw_responses(len(edges), 0.5, rng)
+    edges = _draw_edges(modules, 6, regulated.astype(int), (1, 3), 0.8, None, rng)
+    responses = _draw_responses("sigmoid", len(edges), 0.5, rng)
     innovations = rng.standard_normal((30, 20))
     before = _express(innovations, edges, responses, 0.2)
     upstream = np.eye(20, dtype=bool)
@@ -112,7 +112,7 @@ def test_expression_is_the_formula():
     """The documented formula, gene by gene and sample by sample, with moments by simulation."""
     rng = np.random.RandomState(3)
     edges = np.array([[0, 1], [0, 3], [1, 3], [2, 4]])
-    responses = _draw_responses(4, 0.5, rng)
+    responses = _draw_responses("sigmoid", 4, 0.5, rng)
     innovations = rng.standard_normal((3, 5))
     noise = 0.3
     found = _express(innovations, edges, responses, noise)
@@ -167,7 +167,7 @@ def test_repression_is_the_probability_of_a_negative_sign(repression):
 
 def test_responses_saturate():
     rng = np.random.RandomState(0)
-    responses = _draw_responses(1, 0.0, rng)
+    responses = _draw_responses("sigmoid", 1, 0.0, rng)
     levels = np.zeros((5, 2))
     levels[:, 0] = [-40, -20, 0, 20, 40]
     u = _express(levels, np.array([[0, 1]]), responses, 0.0)[:, 1]
@@ -245,6 +245,63 @@ def test_the_links_can_be_found_again():
     assert average_precision_score(truth.ravel(), np.ravel(scores)) > 3 * truth.mean()
 
 
+# Other kinds of networks
+
+
+@pytest.mark.parametrize("response", ["sigmoid", "linear", "bell", "product"])
+def test_a_regulated_gene_has_variance_one_whatever_the_response(response):
+    network = make_network(
+        20_000, 12, 30, n_modules=1, response=response, noise=0.3, random_state=0
+    )
+    np.testing.assert_allclose(network.expression.mean(axis=0), 0.0, atol=0.05)
+    np.testing.assert_allclose(network.expression.var(axis=0), 1.0, atol=0.1)
+
+
+def test_a_product_needs_all_its_regulators():
+    rng = np.random.RandomState(0)
+    responses = _draw_responses("product", 2, 0.0, rng)
+    levels = np.zeros((4, 3))
+    levels[:, :2] = [[-40, -40], [-40, 40], [40, -40], [40, 40]]
+    u = _express(levels, np.array([[0, 2], [1, 2]]), responses, 0.0)[:, 2]
+    np.testing.assert_allclose(u[:3], u[0])
+    assert u[3] > u[0] + 1.0
+
+
+def test_linear_and_bell_responses_are_the_formula():
+    levels = np.linspace(-2.0, 2.0, 9)[:, np.newaxis] * [1.0, 0.0]
+    for kind in ("linear", "bell"):
+        responses = _draw_responses(kind, 1, 0.0, np.random.RandomState(1))
+        found = _express(levels, np.array([[0, 1]]), responses, 0.0)[:, 1]
+        h = levels[:, 0]
+        if kind == "bell":
+            h = np.exp(-0.5 * (responses.steepness * (h - responses.threshold)) ** 2)
+        np.testing.assert_allclose(found, (h - responses.mean) / np.sqrt(responses.variance))
+
+
+def test_hubs_regulate_many():
+    most = []
+    for hubs in (0.0, 1.0, 2.0):
+        edges = make_network(2, 40, 400, n_modules=1, hubs=hubs, random_state=0).edges
+        most.append(np.bincount(edges[:, 0]).max())
+    assert most[0] * 2 < most[1] < most[2]
+    # Also the genes that are drawn first in the order of the columns are not the hubs by rule.
+    firsts = [
+        np.bincount(make_network(2, 40, 400, hubs=2.0, random_state=seed).edges[:, 0]).argmax()
+        for seed in range(6)
+    ]
+    assert len(set(firsts)) > 3
+
+
+def test_confounding_is_the_share_of_a_common_factor():
+    network = make_network(20_000, 30, 1, n_modules=1, confounding=0.4, random_state=0)
+    correlations = np.corrcoef(network.expression[:, :30].T)[np.triu_indices(30, 1)]
+    np.testing.assert_allclose(np.abs(correlations), 0.4, atol=0.04)
+    assert (correlations < 0.0).any()
+    np.testing.assert_array_equal(
+        network.edges, make_network(2, 30, 1, n_modules=1, random_state=0).edges
+    )
+
+
 # Bad parameters
 
 
@@ -259,6 +316,9 @@ def test_the_links_can_be_found_again():
         ("regulated_fraction", -0.1),
         ("repression", 2),
         ("noise", -0.5),
+        ("hubs", -1),
+        ("response", "step"),
+        ("confounding", 1.0),
         ("random_state", "seed"),
         ("regulators_per_gene", "few"),
     ],

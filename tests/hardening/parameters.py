@@ -254,14 +254,17 @@ NETWORK: Mapping[str, Choice] = {
         if name
         not in {
             *("standardize", "penalty", "feature_groups", "categorical_features", "distribution"),
-            *("n_iter_no_change", "n_repeats"),
+            "n_iter_no_change",
         }
     },
+    "n_repeats": Choice([1, 2], [0, 1.5, "auto", *NO_NUMBERS]),
+    "shadows": Choice([False, True], ["yes", None]),
+    "mixing": Choice(["shares", "apart"], ["both", None]),
     "alpha_init": Choice(["auto", 0.5, 0.9], [1e-300, 0.0, 1.0, -1, [0.5], *NO_NUMBERS]),
     "lam": Choice([0.0, 0.01, "path"], [1e300, 5e-324, -1, math.nan, math.inf, "auto", None]),
     "lams": Choice([(0.0, 0.01), [0.01]], [[], [-1.0], [math.nan], ["x"], [[0.1]], 0.1, None]),
     "lam_choice": Choice(["one_se", "lowest"], ["best", None]),
-    "link_weight": Choice(["mean", "alpha"], ["max", None]),
+    "ranking": Choice(["mean", "alpha"], ["max", None]),
     "block_size": Choice([1, 2, 100], [0, 1.5, *NO_NUMBERS]),
 }
 

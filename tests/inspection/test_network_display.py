@@ -55,6 +55,30 @@ def test_links_without_weight_are_no_links(network):
     assert empty.ax_.texts[0].get_text() == "no link has a positive weight"
 
 
+def test_the_neighbourhood_of_a_gene():
+    links = pd.DataFrame(
+        [
+            *(("a", "b", 0.9), ("a", "c", 0.8), ("x", "y", 0.7), ("b", "c", 0.6)),
+            *(("d", "a", 0.5), ("c", "d", 0.4), ("a", "e", 0.3)),
+        ],
+        columns=["regulator", "target", "weight"],
+    )
+    display = NetworkDisplay.from_links(links, gene="a", n_links=3)
+    pairs = list(zip(display.links_["regulator"], display.links_["target"], strict=True))
+    # Three links of its own, and one among its neighbours that is as strong as the weakest.
+    assert pairs == [("a", "b"), ("a", "c"), ("b", "c"), ("d", "a")]
+    colors = dict(zip(sorted(display.positions_), display.nodes_.get_facecolors(), strict=True))
+    assert not np.array_equal(colors["a"], colors["b"])
+    assert np.array_equal(colors["d"], colors["b"])
+    with pytest.raises(ValueError, match="starts or ends at the gene 'z'"):
+        NetworkDisplay.from_links(links, gene="z")
+
+
+def test_the_neighbourhood_in_a_network(network):
+    display = NetworkDisplay.from_estimator(network, gene="b", n_links=1)
+    assert sorted(display.positions_) == ["a", "b"]
+
+
 def test_links_of_a_frame_need_not_be_sorted(network):
     shuffled = network.links().sample(frac=1.0, random_state=0)
     display = NetworkDisplay.from_links(shuffled, n_links=2, n_names=1)

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 from randsub import RaSERegressor
 from randsub.datasets import make_network
 from randsub.estimators.fit_data import seed_words
-from randsub.network import genie3, rase_network, score_network
+from randsub.network import genie3, grnboost, rase_network, score_network
 from randsub.network.candidate_links import gene_generator
+from randsub.network.grnboost import Boosting
 
 RASE = {"n_estimators": 10, "n_candidates": 5, "max_iter": 2}
 
@@ -90,6 +91,64 @@ def test_rase_is_an_ensemble_for_each_target(truth):
     assert network.n_models_trained == n_models
 
 
+def test_boosting_is_that_of_scikit_learn():
+    """On most of the samples, with all columns and without an early end, trees are the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4)).astype(np.float32).astype(float)
+    y = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.1 * rng.normal(size=200)
+    found, n_trees = Boosting(80, 0.1, None, 0.999, 10**6).importances(
+        X, y, np.random.RandomState(0)
+    )
+    model = GradientBoostingRegressor(n_estimators=80, random_state=0).fit(X, y)
+    assert n_trees == 80
+    np.testing.assert_allclose(found / 80, model.feature_importances_, atol=0.02)
+
+
+def test_boosting_ends_when_trees_do_not_improve():
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(100, 5)), rng.normal(size=100)
+    boosting = Boosting(400, 0.05, 0.5, 0.8, 25)
+    trees = [
+        boosting.importances(X, y, np.random.RandomState(seed))[1]
+        for y in (noise, 2.0 * X[:, 0] + 0.2 * noise)
+        for seed in range(3)
+    ]
+    assert min(trees) >= 25
+    assert max(trees[:3]) < 60 < 90 < min(trees[3:])
+
+
+def test_grnboost_is_boosting_for_each_target(truth):
+    network = grnboost(
+        truth.expression,
+        truth.regulators,
+        gene_names=truth.gene_names,
+        n_estimators=60,
+        learning_rate=0.1,
+        max_features=0.5,
+        subsample=0.8,
+        early_stopping=5,
+        random_state=3,
+    )
+    X, n_models = scaled(truth.expression), 0
+    for target, name in enumerate(truth.gene_names):
+        others = [j for j in range(6) if j != target]
+        seed = int(gene_generator(name, seed_words(3).tolist()).integers(2**31))
+        expected, n_trees = Boosting(60, 0.1, 0.5, 0.8, 5).importances(
+            X[:, others], X[:, target], np.random.RandomState(seed)
+        )
+        np.testing.assert_allclose(network.alpha[others, target], expected, atol=1e-9)
+        n_models += n_trees
+    assert network.n_models_trained == n_models
+    scores = score_network(network, truth.gold, gene_names=truth.gene_names)
+    assert scores.aupr > 2 * scores.n_edges / scores.n_pairs
+
+
+@pytest.mark.parametrize(("name", "value"), [("subsample", 1.0), ("early_stopping", 0)])
+def test_bad_parameters_of_grnboost(truth, name, value):
+    with pytest.raises(ValueError, match=name):
+        grnboost(truth.expression, **{name: value})
+
+
 @pytest.mark.parametrize("validation_fraction", [0.2, None])
 def test_rase_sets_validation_samples_aside(truth, validation_fraction):
     network = rase_network(
@@ -103,9 +162,9 @@ def test_rase_sets_validation_samples_aside(truth, validation_fraction):
     assert ((network.alpha >= 0.0) & (network.alpha <= 1.0)).all()
 
 
-@pytest.mark.parametrize("method", [genie3, rase_network])
+@pytest.mark.parametrize("method", [genie3, grnboost, rase_network])
 def test_the_order_of_the_genes_does_not_matter(truth, method):
-    options = {"n_estimators": 5} if method is genie3 else RASE
+    options = RASE if method is rase_network else {"n_estimators": 5}
     order = np.random.default_rng(0).permutation(12)
     names = np.array(truth.gene_names)
     one = method(truth.expression, names[:6], gene_names=names, random_state=0, **options)
@@ -120,9 +179,9 @@ def test_the_order_of_the_genes_does_not_matter(truth, method):
     assert one.links().equals(other.links())
 
 
-@pytest.mark.parametrize("method", [genie3, rase_network])
+@pytest.mark.parametrize("method", [genie3, grnboost, rase_network])
 def test_a_lone_regulator_has_no_links_to_itself(truth, method):
-    options = {"n_estimators": 5} if method is genie3 else RASE
+    options = RASE if method is rase_network else {"n_estimators": 5}
     network = method(truth.expression, [0], random_state=0, **options)
     assert network.alpha[0, 0] == 0.0
     assert (network.alpha[0, 1:] > 0.0).all()

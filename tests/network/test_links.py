@@ -1,5 +1,6 @@
 """Lists of links, files and graphs."""
 
+import json
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -54,6 +55,36 @@ def test_csv_comes_back(network, tmp_path):
     network.to_csv(tmp_path / "links.tsv", 3, sep="\t", header=False)
     assert (tmp_path / "links.tsv").read_text().splitlines()[0] == "a\tc\t0.7"
     assert len((tmp_path / "links.tsv").read_text().splitlines()) == 3
+
+
+def test_lists_for_arboreto_and_pyscenic(network, tmp_path):
+    for kind in ("arboreto", "pyscenic"):
+        network.to_csv(tmp_path / "adj.tsv", format=kind)
+        back = pd.read_csv(tmp_path / "adj.tsv", sep="\t")
+        assert back.columns.tolist() == ["TF", "target", "importance"]
+        links = network.links(5)
+        assert back["TF"].tolist() == links["regulator"].tolist()
+        assert back["importance"].tolist() == links["weight"].tolist()
+        assert (back["importance"] > 0.0).all()
+    network.to_csv(tmp_path / "adj.csv", 2, format="arboreto")
+    assert (tmp_path / "adj.csv").read_text().splitlines()[:2] == [
+        "TF,target,importance",
+        "a,c,0.7",
+    ]
+    with pytest.raises(ValueError, match="format must be 'links' or one of"):
+        network.to_csv(tmp_path / "adj.xml", format="graphml")
+
+
+def test_cytoscape_reads_what_is_written(network, tmp_path):
+    network.to_cytoscape(tmp_path / "network.cyjs", 5)
+    tree = json.loads((tmp_path / "network.cyjs").read_text())
+    edges = {(e["data"]["source"], e["data"]["target"]) for e in tree["elements"]["edges"]}
+    assert edges == {("a", "c"), ("a", "b"), ("b", "a"), ("a", "d & <e>"), ("b", "c")}
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.readwrite.json_graph.cytoscape_graph(tree)
+    assert sorted(graph.nodes) == ["a", "b", "c", "d & <e>"]
+    assert graph.edges["a", "c"]["weight"] == 0.7
+    assert graph.is_directed()
 
 
 def read_graphml(path):

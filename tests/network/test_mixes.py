@@ -33,6 +33,7 @@ from randsub.losses import Reference, SquaredError
 from randsub.network import PRSNetwork, genie3, infer_network, rase_network, score_network, solving
 from randsub.network.candidate_links import gene_generator
 from randsub.network.fit_data import prepare
+from randsub.network.portfolio import network_portfolio
 from randsub.parallel import Data, Dispatcher
 from randsub.solver import Problem, Solver, Target, solve
 
@@ -143,7 +144,7 @@ def test_the_mean_is_that_of_alpha_over_the_epochs():
     model = fit(make(lam=0.01).set_callbacks(Watch()))
     order = [sorted(NAMES).index(name) for name in NAMES]
     np.testing.assert_allclose(model.link_weights_, np.mean(alphas, axis=0)[order].T)
-    ranked = fitted(lam=0.01, link_weight="alpha")
+    ranked = fitted(lam=0.01, ranking="alpha")
     np.testing.assert_array_equal(ranked.link_weights_, model.alpha_)
 
 
@@ -510,7 +511,7 @@ BAD = {
     "classifier": ([ONE, ("two", LogisticRegression())], "needs a regressor as base model"),
     "parameter of one": ([ONE, ("two", SVR(C=-1.0))], "'C' parameter of SVR must be"),
     "tuple": ((ONE, ONE), "'estimator' parameter of PRSNetwork must be .*'list'"),
-    "word": ("auto", "'estimator' parameter of PRSNetwork must be .*'list'"),
+    "word": ("all", "'estimator' parameter of PRSNetwork must be .*'list'"),
 }
 
 
@@ -521,6 +522,15 @@ def test_bad_lists_are_named_before_any_training(name):
     with pytest.raises((ValueError, TypeError), match=message):
         fit(model)
     assert not hasattr(model, "alpha_")
+
+
+def test_auto_is_a_mix_that_suits_the_samples():
+    model = fitted("auto", lam=0.01)
+    assert [name for name, _ in model.estimator_] == [*model.shares_] == ["knn", "svm", "tree"]
+    assert set(model.engine_) == {"knn", "svm", "tree"}
+    assert [*network_portfolio(10**5)] == ["tree"]
+    limited = fitted("auto", lam=0.01, max_samples=20)
+    assert [*limited.shares_] == ["knn", "svm", "tree"]
 
 
 def test_an_engine_that_is_not_for_all():

@@ -23,10 +23,11 @@ from randsub.datasets import make_network
 from randsub.estimators.fit_data import split_validation
 from randsub.exceptions import InterruptedFitWarning
 from randsub.network import PRSNetwork, infer_network, score_network, solving
-from randsub.network import prs as prs_module
+from randsub.network import repeats as repeats_module
 from randsub.network import run as network_run
 from randsub.network.fit_data import prepare
-from randsub.network.solving import Solution, choose, path_table
+from randsub.network.path import choose, path_table
+from randsub.network.solving import Solution
 from randsub.solver import Solver
 
 QUICK = {"n_estimators": 30, "max_iter": 24, "n_batches": 3, "random_state": 0}
@@ -86,7 +87,7 @@ def test_the_penalty_gathers_links_at_few_regulators():
 
 
 def test_links_are_ranked_by_the_mean_or_by_alpha():
-    mean, plain = fitted(lam=0.0), fitted(lam=0.0, link_weight="alpha")
+    mean, plain = fitted(lam=0.0), fitted(lam=0.0, ranking="alpha")
     np.testing.assert_array_equal(mean.alpha_, plain.alpha_)
     np.testing.assert_array_equal(plain.link_weights_, plain.alpha_)
     assert (mean.link_weights_ != mean.alpha_).any()
@@ -410,7 +411,7 @@ def no_training(monkeypatch):
         raise AssertionError("something was trained")
 
     for name in ("solve_apart", "solve_together", "follow_path"):
-        monkeypatch.setattr(prs_module, name, fail)
+        monkeypatch.setattr(repeats_module, name, fail)
 
 
 X = TRUTH.expression
@@ -451,7 +452,7 @@ def test_bad_data_is_refused_before_any_work(monkeypatch, arguments, options, me
         ({"lams": ["a"]}, "lams must hold numbers"),
         ({"lams": [[0.1]]}, "lams must be a list"),
         ({"lam_choice": "best"}, "'lam_choice' parameter"),
-        ({"link_weight": "median"}, "'link_weight' parameter"),
+        ({"ranking": "median"}, "'ranking' parameter"),
         ({"block_size": 0}, "'block_size' parameter"),
         ({"alpha_init": 0.0}, "'alpha_init' parameter"),
         ({"max_iter": 0}, "'max_iter' parameter"),

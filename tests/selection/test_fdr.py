@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from randsub._significance import pooled_p_values, q_values
 from randsub.selection.fdr import (
     enough_shadows,
-    pooled_p_values,
-    q_values,
     smallest_selection,
 )
 

@@ -42,7 +42,7 @@ PAPER: Final[Mapping[str, Any]] = {
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": PAPER, "defaults": {}}
 # What "paper" means for the further parameters of a network: links are ranked by alpha itself. In
 # the paper every coefficient was trained from the start, ours follow a path.
-_PAPER_NETWORK: Final[Mapping[str, Any]] = {"link_weight": "alpha", "lam_choice": "lowest"}
+_PAPER_NETWORK: Final[Mapping[str, Any]] = {"ranking": "alpha", "lam_choice": "lowest"}
 
 # These do not influence the result: where and how a fit runs, and how frames are read (all data
 # here are arrays of numbers). The solver's parameters stand beside the others.

@@ -30,9 +30,7 @@ BASE_MODELS: Final[Mapping[str, tuple[str, str | None, str]]] = {
 }
 
 
-def make_base_models(
-    names: str, params: Sequence[tuple[str, Any]], task: Task, *, takes_auto: bool = True
-) -> Any:
+def make_base_models(names: str, params: Sequence[tuple[str, Any]], task: Task) -> Any:
     """A base model, a list of (name, base model) if there are several, or "auto".
 
     Parameters
@@ -42,17 +40,11 @@ def make_base_models(
     params : sequence of (str, value)
         If there are several, parameters begin with the name of one: ``knn__n_neighbors``.
     task : {"regression", "classification"}
-    takes_auto : bool, default=True
-        Whether the model knows "auto".
     """
     if AUTO in (alone := [name.strip() for name in names.split(",")]):
         if len(alone) > 1:
             raise ValueError(
                 f"--base {names}: auto stands alone; name the base models, or write it only."
-            )
-        if not takes_auto:
-            raise ValueError(
-                f"--base auto is for fit; use {', '.join(BASE_MODELS)}, or module:Class."
             )
         if params:
             raise ValueError(

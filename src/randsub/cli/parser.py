@@ -233,11 +233,20 @@ def network(options: Options) -> None:
 
     The table has samples as rows and genes as columns. The links are written
     with the largest weight first: to a .csv or .tsv file with the columns
-    regulator, target and weight, or to a .graphml file for Cytoscape or Gephi.
+    regulator, target and weight, to a .graphml file for Gephi and others, or to
+    a .cyjs file for Cytoscape.
     """
     options.add("DATA", "table of expression data", Path)
-    options.add("-o --output FILE", "output file: .csv, .tsv or .graphml", Path, required=True)
+    options.add(
+        "-o --output FILE", "output file: .csv, .tsv, .graphml or .cyjs", Path, required=True
+    )
     add_force(options)
+    options.add(
+        "--format {links,arboreto,pyscenic}",
+        "columns of a .csv or .tsv file: regulator, target, weight; or TF, target, importance as "
+        "arboreto and pySCENIC have them (default: links)",
+        default="links",
+    )
     options.add(
         "--regulators LIST",
         "candidate regulators: a file with one name per line, or names separated by commas "
@@ -255,8 +264,25 @@ def network(options: Options) -> None:
         default="path",
     )
     options.add("--top N", "only the N best links", number_from(int, 1))
+    options.add(
+        "--fdr X",
+        "only links at this false discovery rate, such as 0.1, measured by permuted copies of the "
+        "regulators that compete in the fit",
+        number_from(float, 0, 1, inclusive=False),
+    )
+    options.add(
+        "--repeats N",
+        "number of validation splits; weights are means over them (default: 1)",
+        number_from(int, 1),
+        default=1,
+    )
+    options.add(
+        "--perturbed COLUMN",
+        "column with the name of the gene that was knocked out in a sample, or nothing; the sample "
+        "is left out where that gene is the target",
+    )
     options.add("--epochs N", "number of training epochs (default: 600)", number_from(int, 1))
-    _add_base_model(options, "knn")
+    _add_base_model(options, "knn", f"; {AUTO}: several that suit the data")
     _add_run(options)
     add_layout(options)
 

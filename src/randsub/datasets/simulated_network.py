@@ -7,7 +7,7 @@ Genes are regulators followed by targets. The steps, in order:
    has no cycles, and one pass in the order of the genes samples it exactly.
 2. `_draw_responses`: the sign, strength, threshold and steepness of every edge.
 3. `_express`: the pass itself. A gene without regulators is standard normal; a regulated gene is
-   the sum of the responses of its regulators, plus noise.
+   the sum, or the product, of the responses of its regulators, plus noise.
 
 Expression is on a logarithmic scale, where the Hill function x^n / (k^n + x^n) of a concentration
 x = exp(u) is the logistic function of n (u - log k).
@@ -16,13 +16,14 @@ x = exp(u) is the logistic function of n (u - log k).
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from randsub._sklearn import Interval
+from randsub._sklearn import Interval, StrOptions
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.datasets.parameters import Seed, validated
 
@@ -78,12 +79,12 @@ class RegulatoryNetwork:
 
 @dataclass(frozen=True, eq=False)
 class _Responses:
-    """Response of each edge: sign * strength * expit(steepness * (u - threshold)), standardized.
+    """Response of each edge: sign * strength * h(u), standardized.
 
-    All arrays have shape (n_edges,). `mean` and `variance` are those of the logistic function of a
-    standard normal u.
+    All arrays have shape (n_edges,). `mean` and `variance` are those of h of a standard normal u.
     """
 
+    kind: str
     signs: IntArray
     strength: FloatArray
     threshold: FloatArray
@@ -91,21 +92,43 @@ class _Responses:
     mean: FloatArray
     variance: FloatArray
 
+    def values(self, u: FloatArray, edges: slice) -> FloatArray:
+        """Responses of some edges, (n_samples, n_edges), to the expression of their regulators."""
+        return _response(self.kind, u, self.threshold[edges], self.steepness[edges])
+
+
+def _response(kind: str, u: FloatArray, threshold: FloatArray, steepness: FloatArray) -> FloatArray:
+    if kind == "linear":
+        return u
+    if kind == "bell":
+        return np.exp(-0.5 * (steepness * (u - threshold)) ** 2)
+    return expit(steepness * (u - threshold))
+
 
 def _draw_regulators(
-    inside: IntArray, outside: IntArray, count: int, modularity: float, rng: np.random.RandomState
+    inside: IntArray,
+    outside: IntArray,
+    count: int,
+    modularity: float,
+    weights: FloatArray | None,
+    rng: np.random.RandomState,
 ) -> IntArray:
     """Distinct regulators of one gene, each from its own module with probability `modularity`.
 
-    Where one side has too few, the other makes up for it.
+    Where one side has too few, the other makes up for it. `weights` are those of all regulators in
+    the draw; None if they are equal.
     """
     n_inside = rng.binomial(count, modularity)
     n_inside = min(max(n_inside, count - len(outside)), len(inside))
     chosen = [
-        rng.choice(inside, n_inside, replace=False),
-        rng.choice(outside, count - n_inside, replace=False),
+        rng.choice(side, n, replace=False, p=None if weights is None else _shares(weights[side]))
+        for side, n in ((inside, n_inside), (outside, count - n_inside))
     ]
     return np.sort(np.concatenate(chosen))
+
+
+def _shares(weights: FloatArray) -> FloatArray | None:
+    return weights / weights.sum() if len(weights) else None
 
 
 def _draw_edges(
@@ -114,6 +137,7 @@ def _draw_edges(
     regulated: IntArray,
     counts: tuple[int, int],
     modularity: float,
+    weights: FloatArray | None,
     rng: np.random.RandomState,
 ) -> IntArray:
     """Regulator and gene of each edge, (n_edges, 2), for the genes of `regulated` in this order."""
@@ -128,22 +152,25 @@ def _draw_edges(
             for candidates in (members[modules[gene]], others[modules[gene]])
         )
         count = min(rng.randint(fewest, most + 1), len(inside) + len(outside))
-        chosen = _draw_regulators(inside, outside, count, modularity, rng)
+        chosen = _draw_regulators(inside, outside, count, modularity, weights, rng)
         edges.append(np.column_stack([chosen, np.full(count, gene)]))
     return np.concatenate(edges)
 
 
-def _draw_responses(n_edges: int, repression: float, rng: np.random.RandomState) -> _Responses:
+def _draw_responses(
+    kind: str, n_edges: int, repression: float, rng: np.random.RandomState
+) -> _Responses:
     signs = np.where(rng.uniform(size=n_edges) < repression, -1, 1)
     strength = rng.uniform(0.5, 1.0, n_edges)
     threshold = rng.uniform(-1.0, 1.0, n_edges)
     steepness = rng.uniform(1.0, 4.0, n_edges)
     nodes, weights = hermegauss(_NODES)
     weights = weights / weights.sum()
-    values = expit(steepness[:, None] * (nodes - threshold[:, None]))
+    values = _response(kind, nodes, threshold[:, None], steepness[:, None])
+    values = np.broadcast_to(values, (n_edges, _NODES))
     mean = values @ weights
     variance = (values - mean[:, None]) ** 2 @ weights
-    return _Responses(signs, strength, threshold, steepness, mean, variance)
+    return _Responses(kind, signs, strength, threshold, steepness, mean, variance)
 
 
 def _express(
@@ -151,18 +178,32 @@ def _express(
 ) -> FloatArray:
     """Expression (n_samples, n_genes) from one standard normal for each sample and gene."""
     expression = innovations.copy()
-    weights = responses.signs * responses.strength
     genes, begins = np.unique(edges[:, 1], return_index=True)
     ends = np.append(begins[1:], len(edges))
+    combine = _product if responses.kind == "product" else _sum
     for gene, begin, end in zip(genes, begins, ends, strict=True):
         mine = slice(begin, end)
-        drive = expression[:, edges[mine, 0]] - responses.threshold[mine]
-        active = expit(responses.steepness[mine] * drive) - responses.mean[mine]
-        # Of variance 1 where the regulators are independent standard normals.
-        scale = np.sqrt(np.sum(weights[mine] ** 2 * responses.variance[mine]))
-        signal = np.sum(active * (weights[mine] / scale), axis=1)
+        signal = combine(responses, expression[:, edges[mine, 0]], mine)
         expression[:, gene] = np.sqrt(1 - noise) * signal + np.sqrt(noise) * innovations[:, gene]
     return expression
+
+
+def _sum(responses: _Responses, drivers: FloatArray, mine: slice) -> FloatArray:
+    """Sum of responses, of variance 1 where the regulators are independent standard normals."""
+    weights = responses.signs[mine] * responses.strength[mine]
+    active = responses.values(drivers, mine) - responses.mean[mine]
+    scale = np.sqrt(np.sum(weights**2 * responses.variance[mine]))
+    return np.sum(active * (weights / scale), axis=1)
+
+
+def _product(responses: _Responses, drivers: FloatArray, mine: slice) -> FloatArray:
+    """Product of h, or of 1 - h where a link represses, of variance 1 in the same case."""
+    is_active = responses.signs[mine] > 0
+    values, mean = responses.values(drivers, mine), responses.mean[mine]
+    values, mean = np.where(is_active, values, 1 - values), np.where(is_active, mean, 1 - mean)
+    of_product = np.prod(mean)
+    variance = np.prod(mean**2 + responses.variance[mine]) - of_product**2
+    return (np.prod(values, axis=1) - of_product) / np.sqrt(variance)
 
 
 def _check_counts(regulators_per_gene: int | tuple[int, int], n_regulators: int) -> tuple[int, int]:
@@ -189,6 +230,9 @@ def _check_counts(regulators_per_gene: int | tuple[int, int], n_regulators: int)
         "regulated_fraction": [Interval(Real, 0, 1, closed="both")],
         "repression": [Interval(Real, 0, 1, closed="both")],
         "noise": [Interval(Real, 0, 1, closed="both")],
+        "hubs": [Interval(Real, 0, None, closed="left")],
+        "response": [StrOptions({"sigmoid", "linear", "bell", "product"})],
+        "confounding": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
     }
 )
@@ -203,6 +247,9 @@ def make_network(
     regulated_fraction: float = 0.0,
     repression: float = 0.5,
     noise: float = 0.2,
+    hubs: float = 0.0,
+    response: Literal["sigmoid", "linear", "bell", "product"] = "sigmoid",
+    confounding: float = 0.0,
     random_state: Seed = None,
 ) -> RegulatoryNetwork:
     """Simulate expression data of a sparse, modular regulatory network.
@@ -240,6 +287,16 @@ def make_network(
         Probability that a link represses: w_ij is negative.
     noise : float, default=0.2
         Fraction of the variance of a regulated gene that is noise.
+    hubs : float, default=0.0
+        How unequal regulators are: the probability that a regulator is drawn is proportional to
+        k ** -hubs, where k = 1, 2, ... are their places in a random order. With 0 they are equal.
+    response : {"sigmoid", "linear", "bell", "product"}, default="sigmoid"
+        Response to a regulator: the sigmoid curve h above; the line h(u) = u; the bell curve
+        h(u) = exp(-n ** 2 (u - k) ** 2 / 2), which rises and falls; or sigmoid curves of which the
+        gene is the product (1 - h for repressors) and not the sum, like a logical AND.
+    confounding : float, default=0.0
+        Fraction of the variance of every measured gene that is a hidden factor common to all, such
+        as a batch, with a random sign for each gene; below 1.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws. The same integer gives the same data.
 
@@ -279,12 +336,19 @@ def make_network(
     n_regulated = round(regulated_fraction * (n_regulators - 1))
     regulated = np.sort(1 + rng.permutation(n_regulators - 1)[:n_regulated])
     regulated = np.append(regulated, np.arange(n_regulators, n_genes))
-    edges = _draw_edges(modules, n_regulators, regulated, counts, modularity, rng)
-    responses = _draw_responses(len(edges), repression, rng)
+    weights = None
+    if hubs:
+        weights = (1.0 + rng.permutation(n_regulators)) ** -float(hubs)
+    edges = _draw_edges(modules, n_regulators, regulated, counts, modularity, weights, rng)
+    responses = _draw_responses(response, len(edges), repression, rng)
     innovations = rng.standard_normal((n_samples, n_genes))
+    expression = _express(innovations, edges, responses, noise)
+    if confounding:
+        factor = rng.standard_normal((n_samples, 1)) * rng.choice([-1.0, 1.0], n_genes)
+        expression = np.sqrt(1 - confounding) * expression + np.sqrt(confounding) * factor
     names = [f"R{i + 1}" for i in range(n_regulators)] + [f"T{i + 1}" for i in range(n_targets)]
     return RegulatoryNetwork(
-        expression=_express(innovations, edges, responses, noise),
+        expression=expression,
         gene_names=tuple(names),
         regulators=np.arange(n_regulators),
         modules=modules,

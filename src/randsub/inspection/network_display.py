@@ -80,10 +80,11 @@ class NetworkDisplay(Display):
         *,
         kind: Literal["graph", "map"] = "graph",
         n_links: int | None = 50,
+        gene: str | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw an inferred network.
+        """Draw an inferred network, or the neighbourhood of a gene.
 
         Parameters
         ----------
@@ -92,6 +93,8 @@ class NetworkDisplay(Display):
             Whether to draw the strongest links, or all weights.
         n_links : int, default=50
             Number of links of the graph; None for all. Links of weight 0 are left out.
+        gene : str, default=None
+            Draw the neighbourhood of this gene alone; see :meth:`plot_graph`.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         **options : dict
@@ -108,7 +111,8 @@ class NetworkDisplay(Display):
             )
         if kind == "map":
             return cls(network.links(0), network.to_frame()).plot(ax, kind=kind, **options)
-        return cls(network.links(n_links)).plot(ax, kind=kind, n_links=n_links, **options)
+        links = network.links(n_links if gene is None else None)
+        return cls(links).plot(ax, kind=kind, n_links=n_links, gene=gene, **options)
 
     @classmethod
     def from_links(cls, links: pd.DataFrame, **options: Any) -> Self:
@@ -155,6 +159,7 @@ class NetworkDisplay(Display):
         ax: Any = None,
         *,
         n_links: int | None = 50,
+        gene: str | None = None,
         n_names: int | None = 60,
         node_kw: Style = None,
         arrow_kw: Style = None,
@@ -168,6 +173,10 @@ class NetworkDisplay(Display):
             Where to draw; a new figure by default.
         n_links : int, default=50
             Number of links; None for all. Links of weight 0 are left out.
+        gene : str, default=None
+            Draw its neighbourhood alone: its ``n_links`` strongest links, to its regulators and
+            its targets, and those among these genes that are at least as strong as the weakest of
+            them. The gene has a colour of its own.
         n_names : int, default=60
             Maximum number of genes with a name: those whose links have the most weight, unless
             names would overlap. None for all.
@@ -184,7 +193,8 @@ class NetworkDisplay(Display):
         """
         links = _checked(self.links)
         links = links[links["weight"] > 0.0].sort_values("weight", ascending=False, kind="stable")
-        self.links_ = links.head(check_count("n_links", n_links, max(len(links), 1)))
+        n_shown = check_count("n_links", n_links, max(len(links), 1))
+        self.links_ = links.head(n_shown) if gene is None else around(links, gene, n_shown)
         self._make_panels(ax, size=(8.0, 6.0))
         self.ax_.set_axis_off()
         genes, ends = _genes(self.links_)
@@ -202,7 +212,10 @@ class NetworkDisplay(Display):
         sizes = scale * (40.0 + 260.0 * strength / strength.max())
         self.arrows_ = _arrows(self.ax_, places, ends, weight, sizes, arrow_kw)
         style = {
-            "facecolor": [COLORS[1] if total > 0.0 else COLORS[0] for total in regulates],
+            "facecolor": [
+                COLORS[2] if name == gene else COLORS[1] if total > 0.0 else COLORS[0]
+                for name, total in zip(genes, regulates, strict=True)
+            ],
             "edgecolor": self.ax_.get_facecolor(),
             "linewidth": 1.0,
             "zorder": 2,
@@ -285,6 +298,21 @@ def _checked(links: Any) -> pd.DataFrame:
     if not np.isfinite(links["weight"].to_numpy(dtype=float)).all():
         raise ValueError("The weight of some links is not finite; leave these out.")
     return links
+
+
+def around(links: pd.DataFrame, gene: str, n_links: int) -> pd.DataFrame:
+    """The neighbourhood of a gene in links that are sorted by weight.
+
+    Its first links, and those among the genes at their ends that are as strong.
+    """
+    ends = links[["regulator", "target"]].astype(str)
+    own = (ends == gene).any(axis=1)
+    if not own.any():
+        raise ValueError(f"No link of positive weight starts or ends at the gene {gene!r}.")
+    first = links[own].head(n_links)
+    near = {*first["regulator"].astype(str), *first["target"].astype(str)}
+    is_near = ends["regulator"].isin(near) & ends["target"].isin(near)
+    return links[is_near & (links["weight"] >= first["weight"].min())]
 
 
 def _genes(links: pd.DataFrame) -> tuple[list[str], IntArray]:

@@ -1,12 +1,11 @@
 """From the parameters and the data of a network to the problem to solve."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from randsub._typing import IntArray
-from randsub.checkpoint import Logbook
 from randsub.distributions import Bernoulli
 from randsub.engines import Learner
 from randsub.estimators.assembly import choose_optimizer, initial_theta
@@ -25,16 +24,18 @@ def assemble(
     model: Any,
     bases: Mapping[str, Any],
     prepared: NetworkFitData,
-    logbook: Logbook,
+    run: NetworkRun,
     rng: np.random.Generator,
-) -> tuple[Case, IntArray]:
-    """The optimisation problem of a network, and the targets that have a candidate regulator.
+    seed: Sequence[int],
+) -> Case:
+    """The optimisation problem of a network, for the targets that have a candidate regulator.
 
-    ``bases`` are the base models by name; the name of a single one is empty.
+    ``bases`` are the base models by name; the name of a single one is empty. ``seed`` seeds the
+    generators of the targets, ``rng`` everything else.
     """
     candidates = prepared.candidates
     solver, n_train = model._solver(), len(prepared.train_rows)
-    n_regulators = len(candidates.regulators)
+    n_regulators = prepared.X.shape[1]
     settings = solver.settings(
         n_masks=model.n_estimators,
         n_train=n_train,
@@ -43,9 +44,8 @@ def assemble(
         max_samples=sample_limit(model.max_samples, n_train),
         max_iter=model.max_iter,
     )
-    allowed = candidates.allowed
-    # Targets whose only candidate is the target itself are not trained.
-    trained: IntArray = np.flatnonzero(allowed.any(axis=1))
+    allowed = prepared.allowed
+    trained = candidates.trained
     level = initial_theta(model.alpha_init, model.n_estimators, n_regulators, None)
     distribution = Bernoulli(n_regulators)
     problem = Problem(
@@ -56,19 +56,18 @@ def assemble(
         dispatcher=_dispatcher(model, bases, prepared),
         targets=_targets(prepared, trained, settings.max_samples, rng),
         sample_weight=np.ones(len(prepared.X)),
-        feature_names=candidates.regulators,
+        feature_names=[*candidates.regulators, *_shadow_names(prepared)],
         n_bases=len(bases),
     )
-    names, seed = [candidates.targets[g] for g in trained], logbook.seed.tolist()
-    case = Case(
+    names = [candidates.targets[g] for g in trained]
+    return Case(
         problem=problem,
         settings=settings,
         theta=np.repeat(np.where(allowed[trained], level, 0.0), len(bases), axis=0),
         generators=lambda: [gene_generator(name, seed) for name in names],
-        run=NetworkRun(model, logbook),
+        run=run,
         base_names=[name for name in bases if name],
     )
-    return case, trained
 
 
 def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) -> Dispatcher:
@@ -88,20 +87,29 @@ def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) 
 def _targets(
     prepared: NetworkFitData, trained: IntArray, limit: int | None, rng: np.random.Generator
 ) -> list[Target]:
-    """One task per trained target, all with the same rows."""
-    val_rows = np.sort(thin(prepared.val_rows, limit, None, rng))
-    val_weight = np.ones(len(val_rows))
-    return [
-        Target(
-            y=np.ascontiguousarray(prepared.Y[:, g]),
-            encoded=prepared.Y[:, [g]],
-            validation=prepared.Y_val[np.ix_(val_rows, [g])],
-            train_rows=prepared.train_rows,
-            val_rows=val_rows,
-            val_weight=val_weight,
-            strata=None,
-            # Genes are already scaled.
-            reference=Reference(),
+    """One task per trained target, all with the same rows but those of their perturbations."""
+    common = np.sort(thin(prepared.val_rows, limit, None, rng))
+    targets = []
+    for g in trained.tolist():
+        # Validation samples of the user are others than those of the perturbations.
+        own = prepared.X_val is prepared.X and g in prepared.perturbed
+        val_rows = prepared.own_rows(g, common) if own else common
+        targets.append(
+            Target(
+                y=np.ascontiguousarray(prepared.Y[:, g]),
+                encoded=prepared.Y[:, [g]],
+                validation=prepared.Y_val[np.ix_(val_rows, [g])],
+                train_rows=prepared.own_rows(g, prepared.train_rows),
+                val_rows=val_rows,
+                val_weight=np.ones(len(val_rows)),
+                strata=None,
+                # Genes are already scaled.
+                reference=Reference(),
+            )
         )
-        for g in trained
-    ]
+    return targets
+
+
+def _shadow_names(prepared: NetworkFitData) -> list[str]:
+    names = prepared.candidates.regulators
+    return [f"shadow of {name}" for name in names[: prepared.X.shape[1] - len(names)]]

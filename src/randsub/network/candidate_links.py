@@ -38,9 +38,19 @@ class CandidateLinks:
         """(n_targets, n_regulators): False from a gene to itself."""
         return self.target_columns[:, np.newaxis] != self.regulator_columns
 
+    @property
+    def trained(self) -> IntArray:
+        """Targets that are trained: not those whose only candidate is the target itself."""
+        return np.flatnonzero(self.allowed.any(axis=1))
+
     def for_user(self, theta: FloatArray) -> FloatArray:
-        """Weights (n_targets, n_regulators) as (regulators, targets) in the user's order."""
-        return np.ascontiguousarray(theta[np.ix_(self.target_order, self.regulator_order)].T)
+        """Weights (n_targets, n_regulators) as (regulators, targets) in the user's order.
+
+        Shadows behind the regulators keep their order among themselves in the same way.
+        """
+        n = len(self.regulator_order)
+        columns = [self.regulator_order + n * copy for copy in range(theta.shape[1] // n)]
+        return np.ascontiguousarray(theta[np.ix_(self.target_order, np.concatenate(columns))].T)
 
     def sizes_for_user(self, theta: FloatArray) -> FloatArray:
         """Sum of the weights of each target, added up in the order of the names."""

@@ -1,16 +1,18 @@
 """The data of a network fit: checked, split into training and validation samples, scaled."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from randsub._typing import FloatArray, IntArray, Table
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.checkpoint.fingerprint import describe_data
-from randsub.estimators.fit_data import split_validation
+from randsub.estimators.fit_data import Split, repeated_splits
 from randsub.estimators.standardize import Standardizer
 from randsub.network.candidate_links import CandidateLinks, candidate_links
 from randsub.network.expression_data import (
+    Expression,
     check_varies,
     kept,
     read_expression,
@@ -31,6 +33,10 @@ class NetworkFitData:
     Y, Y_val : ndarrays of shape (n, n_targets) and (n_val, n_targets)
     train_rows, val_rows : int ndarrays
         Training rows of X, and validation rows of X_val; the latter may be empty.
+    perturbed : mapping of int to int ndarray
+        Rows of X in which a target, given by its place, was perturbed. They are left out for it.
+
+    If there are shadows, X and X_val have those of all regulators behind the regulators.
     """
 
     candidates: CandidateLinks
@@ -40,6 +46,133 @@ class NetworkFitData:
     Y_val: FloatArray
     train_rows: IntArray
     val_rows: IntArray
+    perturbed: Mapping[int, IntArray] = field(default_factory=dict)
+
+    @property
+    def allowed(self) -> BoolArray:
+        """Which columns of X each target may be linked to: no gene to itself or its shadow."""
+        n_copies = self.X.shape[1] // len(self.candidates.regulators)
+        return np.tile(self.candidates.allowed, (1, n_copies))
+
+    def own_rows(self, target: int, rows: IntArray) -> IntArray:
+        """Those of some rows of X in which a target was not perturbed."""
+        if target not in self.perturbed:
+            return rows
+        return np.setdiff1d(rows, self.perturbed[target])
+
+
+@dataclass(frozen=True)
+class NetworkSamples:
+    """Expression of the candidate regulators and targets, checked but not yet scaled.
+
+    Parameters
+    ----------
+    data : Expression
+    candidates : CandidateLinks
+    judges : ndarray of shape (n_val, n_genes) or None
+        Validation samples of the user.
+    perturbed : mapping of int to int ndarray
+        Samples in which a target, given by its place, was perturbed.
+    """
+
+    data: Expression
+    candidates: CandidateLinks
+    judges: FloatArray | None
+    perturbed: Mapping[int, IntArray]
+
+    def splits(self, fraction: float | None, rngs: Sequence[np.random.Generator]) -> list[Split]:
+        """Training and validation rows, one split per generator.
+
+        Without validation samples of the user, ``fraction`` of the samples is split off; None
+        splits nothing off.
+        """
+        rows: IntArray = np.arange(len(self.data.values))
+        if self.judges is not None:
+            splits = [Split(rows, np.arange(len(self.judges)))] * len(rngs)
+            self._check_left(splits, judged_here=False)
+            return splits
+        if fraction is None:
+            splits = [Split(rows, rows[:0])] * len(rngs)
+            self._check_left(splits, judged_here=False)
+            return splits
+        splits = repeated_splits(rows, fraction, None, rngs)
+        self._check_left(splits, judged_here=True)
+        for split in splits:
+            self._check_varies(
+                split.train_rows,
+                "training samples that remain after validation samples were split off",
+            )
+        return splits
+
+    def scaled(self, split: Split, shadow_seed: Sequence[int] | None = None) -> NetworkFitData:
+        """Scale all samples by the training rows of a split; add shadows, if they have a seed."""
+        values = self.data.values
+        columns = self.candidates.regulator_columns, self.candidates.target_columns
+        scaler = Standardizer().fit(values, None, split.train_rows)
+        X, Y = _columns(scaler.transform(values), *columns)
+        X_val, Y_val = X, Y
+        if self.judges is not None:
+            X_val, Y_val = _columns(scaler.transform(self.judges), *columns)
+        if shadow_seed is not None:
+            rng = np.random.default_rng(shadow_seed)
+            given, X = X_val, _with_shadows(X, rng)
+            X_val = X if self.judges is None else _with_shadows(given, rng)
+        return NetworkFitData(self.candidates, X, X_val, Y, Y_val, *split, self.perturbed)
+
+    def _check_left(self, splits: Sequence[Split], *, judged_here: bool) -> None:
+        """Raise if perturbations leave a target too few samples."""
+        for target, rows in self.perturbed.items():
+            for split in splits:
+                n_train = len(np.setdiff1d(split.train_rows, rows))
+                n_val = len(np.setdiff1d(split.val_rows, rows)) if judged_here else 1
+                if n_train < 2 or n_val < 1:
+                    raise ValueError(
+                        f"Gene {self.candidates.targets[target]!r} was perturbed in {len(rows)} "
+                        f"sample(s), which leaves {n_train} training and {n_val} validation "
+                        "sample(s) for it. Leave it out of targets, change validation_fraction, or "
+                        "give validation samples."
+                    )
+
+    def _check_varies(self, rows: IntArray, where: str) -> None:
+        used = np.union1d(self.candidates.regulator_columns, self.candidates.target_columns)
+        names = [self.data.names[j] for j in used]
+        check_varies(self.data.values[np.ix_(rows, used)], names, where)
+
+
+def read_samples(
+    expression: Table,
+    regulators: Any = None,
+    expression_val: Table | None = None,
+    *,
+    gene_names: Any = None,
+    targets: Any = None,
+    layer: str | None = None,
+    perturbed: Any = None,
+    splits: bool = False,
+) -> NetworkSamples:
+    """Check the data of a fit.
+
+    Parameters are those of :meth:`randsub.network.PRSNetwork.fit`; ``splits`` says whether samples
+    are to be split off, if there are no validation samples.
+    """
+    gene_names = kept(gene_names)
+    data = read_expression(expression, gene_names, layer)
+    n_samples, least = len(data.values), 3 if splits and expression_val is None else 2
+    if n_samples < least:
+        raise ValueError(
+            f"expression has {n_samples} sample(s) (rows) of {len(data.names)} genes, but at "
+            f"least {least} are needed. Samples are rows and genes are columns: transpose the "
+            "table if it is the other way round."
+        )
+    chosen = resolve_genes(regulators, data, "regulators")
+    candidates = candidate_links(data, chosen, resolve_genes(targets, data, "targets"))
+    judges = None
+    if expression_val is not None:
+        judges = read_validation(expression_val, data, gene_names, layer)
+    where = perturbed_samples(perturbed, data, candidates)
+    samples = NetworkSamples(data, candidates, judges, where)
+    samples._check_varies(np.arange(n_samples), "samples of expression")
+    return samples
 
 
 def prepare(
@@ -53,45 +186,69 @@ def prepare(
     validation_fraction: float | None = None,
     rng: np.random.Generator | None = None,
 ) -> NetworkFitData:
-    """Check, split and scale the samples.
+    """Check, split once and scale the samples.
 
     Parameters are those of :meth:`randsub.network.PRSNetwork.fit`. Without validation samples,
     ``validation_fraction`` of the samples is split off by the generator; None splits nothing off.
     """
-    gene_names = kept(gene_names)
-    data = read_expression(expression, gene_names, layer)
-    splits = expression_val is None and validation_fraction is not None
-    n_samples, least = len(data.values), 3 if splits else 2
-    if n_samples < least:
+    samples = read_samples(
+        expression,
+        regulators,
+        expression_val,
+        gene_names=gene_names,
+        targets=targets,
+        layer=layer,
+        splits=validation_fraction is not None,
+    )
+    rng = np.random.default_rng() if rng is None else rng
+    (split,) = samples.splits(validation_fraction, [rng])
+    return samples.scaled(split)
+
+
+def perturbed_samples(
+    perturbed: Any, data: Expression, candidates: CandidateLinks
+) -> dict[int, IntArray]:
+    """Samples in which each target was perturbed, by its place among the targets.
+
+    Parameters
+    ----------
+    perturbed : sequence of str, None, or lists of str; or None
+        Names of the genes that were perturbed in each sample.
+    data : Expression
+    candidates : CandidateLinks
+    """
+    if perturbed is None:
+        return {}
+    entries, n_samples = list(perturbed), len(data.values)
+    if len(entries) != n_samples:
         raise ValueError(
-            f"expression has {n_samples} sample(s) (rows) of {len(data.names)} genes, but at "
-            f"least {least} are needed. Samples are rows and genes are columns: transpose the "
-            "table if it is the other way round."
+            f"perturbed has {len(entries)} entries, but expression has {n_samples} samples; give "
+            "the name of the perturbed gene for each, or None."
         )
-    chosen = resolve_genes(regulators, data, "regulators")
-    candidates = candidate_links(data, chosen, resolve_genes(targets, data, "targets"))
-    regulator, target = candidates.regulator_columns, candidates.target_columns
-    used = np.union1d(regulator, target)
-    names = [data.names[j] for j in used]
-    check_varies(data.values[:, used], names, "samples of expression")
-    train_rows: IntArray = np.arange(n_samples)
-    val_rows: IntArray = np.arange(0)
-    if validation_fraction is not None and expression_val is None:
-        assert rng is not None
-        train_rows, val_rows = split_validation(train_rows, validation_fraction, None, rng)
-        check_varies(
-            data.values[np.ix_(train_rows, used)],
-            names,
-            "training samples that remain after validation samples were split off",
-        )
-    scaler = Standardizer().fit(data.values, None, train_rows)
-    X, Y = _columns(scaler.transform(data.values), regulator, target)
-    X_val, Y_val = X, Y
-    if expression_val is not None:
-        judges = read_validation(expression_val, data, gene_names, layer)
-        val_rows = np.arange(len(judges))
-        X_val, Y_val = _columns(scaler.transform(judges), regulator, target)
-    return NetworkFitData(candidates, X, X_val, Y, Y_val, train_rows, val_rows)
+    known, places = {*data.names}, {name: g for g, name in enumerate(candidates.targets)}
+    found: dict[int, list[int]] = {}
+    for row, entry in enumerate(entries):
+        for gene in [entry] if isinstance(entry, str) or not is_sequence(entry) else entry:
+            if gene is None or gene == "" or gene != gene:
+                continue
+            if gene not in known:
+                raise ValueError(
+                    f"perturbed names {gene!r} in sample {row}, which is not a gene of expression; "
+                    "use None for samples in which nothing was perturbed."
+                )
+            if gene in places:
+                found.setdefault(places[gene], []).append(row)
+    return {target: np.array(rows) for target, rows in found.items()}
+
+
+def is_sequence(entry: Any) -> bool:
+    """Whether an entry lists several genes."""
+    return isinstance(entry, list | tuple | set | frozenset | np.ndarray)
+
+
+def _with_shadows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Regulators, and behind them their shadows: all of them with their rows in another order."""
+    return np.ascontiguousarray(np.hstack([X, X[rng.permutation(len(X))]]))
 
 
 def _columns(values: FloatArray, *columns: IntArray) -> list[FloatArray]:
@@ -106,6 +263,7 @@ def describe_expression(
     gene_names: Any = None,
     targets: Any = None,
     layer: str | None = None,
+    perturbed: Any = None,
 ) -> dict[str, str | None]:
     """Shape, type and digest of the data of a fit, by name, for a checkpoint."""
     data = read_expression(expression, gene_names, layer)
@@ -119,5 +277,6 @@ def describe_expression(
         "expression_val": further,
         "regulators": None if regulators is None else resolve_genes(regulators, data, "regulators"),
         "targets": None if targets is None else resolve_genes(targets, data, "targets"),
+        "perturbed": None if perturbed is None else np.array([str(one) for one in perturbed]),
     }
     return {name: None if t is None else describe_data(t) for name, t in tables.items()}

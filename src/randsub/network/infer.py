@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from randsub._typing import Table
-from randsub.network.links import check_n_links
+from randsub.network.links import check_fdr, check_n_links
 from randsub.network.prs import PRSNetwork
 
 
@@ -20,6 +20,8 @@ def infer_network(
     targets: Any = None,
     layer: str | None = None,
     n_links: int | None = None,
+    fdr: float | None = None,
+    perturbed: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: int = 0,
@@ -34,9 +36,10 @@ def infer_network(
         Samples as rows, genes as columns.
     regulators : sequence of str or int, or bool array, default=None
         Candidate regulators: names, positions, or a mask over the genes; all by default.
-    estimator : estimator or list of (str, estimator), default=None
+    estimator : estimator, list of (str, estimator) or "auto", default=None
         The base model, any scikit-learn regressor, or several of them with names, whose shares are
-        learned; nearest neighbours (``KNeighborsRegressor()``) by default.
+        learned ("auto" for a choice of these); nearest neighbours (``KNeighborsRegressor()``) by
+        default.
     lam : "path" or float, default="path"
         Coefficient of the penalty that couples the targets; 0 for independent targets, "path" to
         choose it on validation samples.
@@ -46,6 +49,11 @@ def infer_network(
         As in :meth:`PRSNetwork.fit`.
     n_links : int, default=None
         Number of links to return; None for all pairs.
+    fdr : float, default=None
+        False discovery rate of the list: only links that stand out against those of shadows, which
+        then compete in the fit; see :meth:`PRSNetwork.q_values`.
+    perturbed : sequence of str, None or lists of str, default=None
+        Genes that were perturbed in each sample, as in :meth:`PRSNetwork.fit`.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number.
     random_state : int, RandomState instance or None, default=None
@@ -58,8 +66,8 @@ def infer_network(
     Returns
     -------
     links : pandas.DataFrame
-        Columns ``regulator``, ``target`` and ``weight``, sorted by decreasing weight, then by
-        name.
+        Columns ``regulator``, ``target`` and ``weight`` (and ``q_value`` with ``fdr``), sorted by
+        decreasing weight, then by name.
 
     See Also
     --------
@@ -77,6 +85,9 @@ def infer_network(
     """
     # Checked before training.
     check_n_links(n_links)
+    check_fdr(fdr)
+    if fdr is not None:
+        parameters = {"shadows": True, **parameters}
     network = PRSNetwork(
         estimator,
         lam=lam,
@@ -92,5 +103,6 @@ def infer_network(
         gene_names=gene_names,
         targets=targets,
         layer=layer,
+        perturbed=perturbed,
     )
-    return network.links(n_links)
+    return network.links(n_links, fdr=fdr)

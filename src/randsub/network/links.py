@@ -1,18 +1,23 @@
 """Weighted links between genes: lists, tables, files and graphs."""
 
+import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 
+from randsub._significance import pooled_p_values, q_values
 from randsub._typing import BoolArray, FloatArray
 
+# Formats of lists with the columns TF, target and importance.
+ADJACENCIES = ("arboreto", "pyscenic")
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 # Characters that XML 1.0 cannot hold, not even escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -26,6 +31,22 @@ def check_n_links(n: Any) -> None:
         )
 
 
+def allowed_pairs(regulators: Sequence[str], targets: Sequence[str]) -> BoolArray:
+    """Which pairs are two different genes, (n_regulators, n_targets)."""
+    place = {name: g for g, name in enumerate(targets)}
+    allowed = np.ones((len(regulators), len(targets)), dtype=bool)
+    for j, name in enumerate(regulators):
+        if name in place:
+            allowed[j, place[name]] = False
+    return allowed
+
+
+def check_fdr(fdr: Any) -> None:
+    """Raise unless fdr is a rate, or None."""
+    if fdr is not None and (not isinstance(fdr, Real) or not 0.0 < float(fdr) < 1.0):
+        raise ValueError(f"fdr must be a number above 0 and below 1, or None, got {fdr!r}.")
+
+
 class LinkOutputs(ABC):
     """Outputs of a network, from the weights of its links."""
 
@@ -33,7 +54,7 @@ class LinkOutputs(ABC):
     def _network(self) -> "InferredNetwork":
         """The weights, with the names of regulators and targets."""
 
-    def links(self, n: int | None = None) -> pd.DataFrame:
+    def links(self, n: int | None = None, *, fdr: float | None = None) -> pd.DataFrame:
         """The links in descending order of weight, in the format of GENIE3.
 
         Parameters
@@ -41,15 +62,20 @@ class LinkOutputs(ABC):
         n : int, default=None
             Number of links. None means all pairs of a regulator and another gene, including those
             of weight 0.
+        fdr : float, default=None
+            Only links of a list in which at most this fraction, about, has no evidence in the data;
+            see :meth:`q_values`.
 
         Returns
         -------
         links : pandas.DataFrame
-            Columns ``regulator``, ``target`` and ``weight``, sorted by descending weight, then by
-            the names.
+            Columns ``regulator``, ``target`` and ``weight``, and with ``fdr`` also ``q_value``;
+            sorted by descending weight, then by the names.
         """
         check_n_links(n)
+        check_fdr(fdr)
         network = self._network()
+        rates = None if fdr is None else network.q_values().to_numpy()
         regulators, targets = (
             np.array(names, dtype=object) for names in (network.regulators, network.targets)
         )
@@ -59,13 +85,49 @@ class LinkOutputs(ABC):
             np.argsort(np.argsort(targets)),
         )
         weight = network.alpha[rows, columns]
-        order = np.lexsort((by_target[columns], by_regulator[rows], -weight))[:n]
-        return pd.DataFrame(
+        order = np.lexsort((by_target[columns], by_regulator[rows], -weight))
+        if rates is not None:
+            order = order[rates[rows, columns][order] <= fdr]
+        order = order[:n]
+        links = pd.DataFrame(
             {
                 "regulator": regulators[rows[order]],
                 "target": targets[columns[order]],
                 "weight": weight[order],
             }
+        )
+        if rates is not None:
+            links["q_value"] = rates[rows, columns][order]
+        return links
+
+    def q_values(self) -> pd.DataFrame:
+        """Smallest false discovery rate at which each link is in the list.
+
+        The p-value of a link is its rank among the links of all shadows, which are the regulators
+        with their samples in another order: they competed in the same fit, and no target depends
+        on them. From the p-values follows the rate, as by Benjamini and Hochberg. It is the rate of
+        links that nothing in the data speaks for; an indirect link, such as that to the target of
+        a target, is none of these.
+
+        Returns
+        -------
+        q_values : pandas.DataFrame of shape (n_regulators, n_targets)
+            1 from a gene to itself.
+        """
+        network = self._network()
+        if network.shadows is None:
+            raise ValueError(
+                "A false discovery rate needs shadows of the regulators, which compete in the fit: "
+                "fit PRSNetwork(shadows=True)."
+            )
+        allowed = network.allowed()
+        values = np.ones(allowed.shape)
+        p_values = pooled_p_values(network.alpha[allowed], network.shadows[allowed])
+        values[allowed] = q_values(p_values)
+        return pd.DataFrame(
+            values,
+            index=pd.Index(network.regulators, name="regulator"),
+            columns=pd.Index(network.targets, name="target"),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -89,8 +151,10 @@ class LinkOutputs(ABC):
         path: "PathLike[str] | str",
         n: int | None = None,
         *,
-        sep: str = ",",
+        sep: str | None = None,
         header: bool = True,
+        format: Literal["links", "arboreto", "pyscenic"] = "links",
+        fdr: float | None = None,
     ) -> None:
         """Write :meth:`links` to a file.
 
@@ -99,14 +163,65 @@ class LinkOutputs(ABC):
         path : path-like
         n : int, default=None
             Number of links; None for all.
-        sep : str, default=","
-            Column separator; GENIE3 writes tabs.
+        sep : str, default=None
+            Column separator; by default a tab if the name of the file ends in ".tsv", as programs
+            of the field expect it, else a comma.
         header : bool, default=True
             Whether the first line holds the column names; DREAM's files have none.
+        format : {"links", "arboreto", "pyscenic"}, default="links"
+            "links": columns ``regulator``, ``target`` and ``weight``. "arboreto", and "pyscenic"
+            for its adjacencies: columns ``TF``, ``target`` and ``importance``, without links of
+            weight 0.
+        fdr : float, default=None
+            As in :meth:`links`.
         """
-        self.links(n).to_csv(path, sep=sep, header=header, index=False)
+        links = self.links(n, fdr=fdr)
+        if format in ADJACENCIES:
+            links = links.loc[links["weight"] > 0.0, ["regulator", "target", "weight"]]
+            links.columns = pd.Index(["TF", "target", "importance"])
+        elif format != "links":
+            raise ValueError(
+                f"format must be 'links' or one of {ADJACENCIES}, got {format!r}; to_graphml and "
+                "to_cytoscape write graphs."
+            )
+        if sep is None:
+            sep = "\t" if str(path).lower().endswith(".tsv") else ","
+        links.to_csv(path, sep=sep, header=header, index=False)
 
-    def to_graphml(self, path: "PathLike[str] | str", n: int | None = None) -> None:
+    def to_cytoscape(
+        self, path: "PathLike[str] | str", n: int | None = None, *, fdr: float | None = None
+    ) -> None:
+        """Write a directed graph as Cytoscape's JSON (.cyjs), which cytoscape.js reads, too.
+
+        Parameters
+        ----------
+        path : path-like
+        n : int, default=None
+            Number of links; None for all. Links of weight 0 are left out, genes are not.
+        fdr : float, default=None
+            As in :meth:`links`.
+        """
+        regulators = {*self._network().regulators}
+        nodes = [
+            {"data": {"id": gene, "name": gene, "value": gene, "is_regulator": gene in regulators}}
+            for gene in self._genes()
+        ]
+        edges = [
+            {"data": {"source": regulator, "target": target, "weight": weight}}
+            for regulator, target, weight in self._positive(n, fdr)
+        ]
+        graph = {
+            "data": [],
+            "directed": True,
+            "multigraph": False,
+            "elements": {"nodes": nodes, "edges": edges},
+        }
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(graph, file)
+
+    def to_graphml(
+        self, path: "PathLike[str] | str", n: int | None = None, *, fdr: float | None = None
+    ) -> None:
         """Write a directed graph in GraphML, for Cytoscape, Gephi, igraph and others.
 
         Parameters
@@ -114,6 +229,8 @@ class LinkOutputs(ABC):
         path : path-like
         n : int, default=None
             Number of links; None for all. Links of weight 0 are left out, genes are not.
+        fdr : float, default=None
+            As in :meth:`links`.
         """
         for gene in self._genes():
             if (found := NOT_IN_XML.search(gene)) is not None:
@@ -127,7 +244,7 @@ class LinkOutputs(ABC):
         graph = ElementTree.SubElement(root, "graph", id="network", edgedefault="directed")
         for gene in self._genes():
             ElementTree.SubElement(graph, "node", id=gene)
-        for regulator, target, weight in self._positive(n):
+        for regulator, target, weight in self._positive(n, fdr):
             edge = ElementTree.SubElement(graph, "edge", source=regulator, target=target)
             ElementTree.SubElement(edge, "data", key="weight").text = repr(weight)
         ElementTree.indent(root)
@@ -161,8 +278,8 @@ class LinkOutputs(ABC):
         network = self._network()
         return sorted({*network.regulators, *network.targets})
 
-    def _positive(self, n: int | None) -> list[tuple[str, str, float]]:
-        links = self.links(n)
+    def _positive(self, n: int | None, fdr: float | None = None) -> list[tuple[str, str, float]]:
+        links = self.links(n, fdr=fdr)[["regulator", "target", "weight"]]
         return list(links[links["weight"] > 0.0].itertuples(index=False, name=None))
 
 
@@ -183,6 +300,8 @@ class InferredNetwork(LinkOutputs):
         Mean number of regulators per base model of each target, if the method defines it.
     n_models_trained : int
         Number of base models trained.
+    shadows : ndarray of shape (n_regulators, n_targets) or None
+        Weights of the links of shadows, if there were any; see :meth:`q_values`.
     """
 
     alpha: FloatArray
@@ -190,18 +309,14 @@ class InferredNetwork(LinkOutputs):
     targets: tuple[str, ...]
     expected_sizes: FloatArray | None
     n_models_trained: int
+    shadows: FloatArray | None = None
 
     def _network(self) -> "InferredNetwork":
         return self
 
     def allowed(self) -> BoolArray:
         """Which pairs are two different genes, (n_regulators, n_targets)."""
-        place = {name: g for g, name in enumerate(self.targets)}
-        allowed = np.ones(self.alpha.shape, dtype=bool)
-        for j, name in enumerate(self.regulators):
-            if name in place:
-                allowed[j, place[name]] = False
-        return allowed
+        return allowed_pairs(self.regulators, self.targets)
 
     def __repr__(self) -> str:
         n_regulators, n_targets = self.alpha.shape

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -18,23 +17,16 @@ from randsub.checkpoint import Logbook
 from randsub.engines import Engine
 from randsub.estimators.base import BaseModelHolder
 from randsub.estimators.constraints import CONSTRAINTS
-from randsub.estimators.fit_data import engine_names, seed_words
-from randsub.estimators.named_bases import NamedBases, is_mix
-from randsub.network.assembly import assemble
+from randsub.estimators.fit_data import engine_names, sample_limit, seed_words
+from randsub.estimators.named_bases import AUTO, NamedBases, is_mix
 from randsub.network.expression_data import kept
-from randsub.network.fit_data import describe_expression, prepare
+from randsub.network.fit_data import describe_expression, read_samples
 from randsub.network.fitted_network import FittedNetwork
-from randsub.network.solving import (
-    Case,
-    Solution,
-    ascending,
-    follow_path,
-    mean_error,
-    solve_apart,
-    solve_together,
-)
+from randsub.network.portfolio import network_portfolio
+from randsub.network.ranking import Ranking
+from randsub.network.repeats import Repeats
+from randsub.network.solving import ascending
 from randsub.solver import ProgressBar, Solver
-from randsub.solver.long_fit import LongFitWatch
 
 LAMS = (0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01)
 # Parameters of PRSRegressor that do not apply to a network, or have another meaning.
@@ -45,7 +37,6 @@ _OTHER = {
     "feature_groups",
     "loss",
     "n_iter_no_change",
-    "n_repeats",
     "penalty",
     "standardize",
 }
@@ -71,11 +62,12 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
 
     Parameters
     ----------
-    estimator : estimator or list of (str, estimator), default=None
+    estimator : estimator, list of (str, estimator) or "auto", default=None
         The base model, any scikit-learn regressor; nearest neighbours
-        (``KNeighborsRegressor()``) by default. Several of them are given as a list of names and
-        base models; they are parameters by their names, such as ``knn__n_neighbors``, and "drop"
-        leaves one out, as in :class:`randsub.PRSRegressor`.
+        (``KNeighborsRegressor()``) by default. "auto" mixes neighbours ("knn"), trees ("tree") and,
+        unless there are too many samples, support vector machines ("svm"). Several of them are
+        given as a list of names and base models; they are parameters by their names, such as
+        ``knn__n_neighbors``, and "drop" leaves one out, as in :class:`randsub.PRSRegressor`.
     lam : "path" or float, default="path"
         Coefficient of the penalty that couples the targets. With 0 targets are independent;
         "path" tries the values of ``lams`` and chooses one on the validation samples.
@@ -88,9 +80,25 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         Which value of a path is chosen: the largest one (with the sparsest network) whose
         prediction error on the validation samples is within one standard error of the lowest, or
         the one with the lowest error.
-    link_weight : {"mean", "alpha"}, default="mean"
+    ranking : {"mean", "alpha"} or Ranking, default="mean"
         What links are ranked by: alpha averaged over the epochs, which also ranks links with an
-        alpha of 0 by the time at which they were dropped; or alpha itself, which is 0 for most.
+        alpha of 0 by the time at which they were dropped; alpha itself, which is 0 for most; or
+        other rules, see :class:`Ranking`.
+    mixing : {"shares", "apart"}, default="shares"
+        With several base models: whether the ensemble of each target mixes them, with shares that
+        are learned along with alpha; or whether each of them is trained apart, bit for bit as if
+        it were alone, and ``alpha_`` is the mean of theirs.
+    n_repeats : int, default=1
+        Number of validation splits on which the network is trained, each with its own random
+        numbers; as long as ``n_repeats * validation_fraction`` is at most 1, no sample is in two
+        of them. ``alpha_`` and the link weights are means over the repeats, and ``lam`` is chosen
+        by the errors of all. The first repeats do not depend on the number of repeats.
+    shadows : bool, default=False
+        Whether shadows of all regulators compete with them, for ``links(fdr=0.1)``: copies whose
+        samples are in another order, the same one for all, so that they have the correlations of
+        the regulators and no link. It takes up to twice the time. The rate that they measure is
+        most trustworthy with ``lam=0``: a penalty favours true regulators of other genes over
+        shadows, which regulate nothing.
     n_estimators : int, default=100
         Number of models per target, base model and batch.
     alpha_init : "auto" or float, default="auto"
@@ -131,8 +139,21 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         ``alpha_[j, g]`` is the probability with which a model of target g sees regulator j; 0 if
         both are the same gene. Rows and columns have the order of ``regulators`` and ``targets``,
         or of the genes in the data.
+    n_repeats_ : int
+        Number of repeats; fewer than ``n_repeats`` if training was interrupted.
+    repeat_alphas_ : ndarray of shape (n_repeats, n_regulators, n_targets)
+        Alpha of each repeat; ``alpha_`` is their mean.
+    alpha_std_ : ndarray of shape (n_regulators, n_targets)
+        Their standard deviation; 0 for a single repeat.
     link_weights_ : ndarray of shape (n_regulators, n_targets)
-        What links are ranked by; see ``link_weight``.
+        What links are ranked by; see ``ranking``.
+    evidence_ : dict of str to ndarray of shape (n_lams, n_parts, n_regulators, n_targets)
+        What the fit says of the links, by the kind of evidence of ``ranking``, for each coefficient
+        of ``path_`` (the chosen one alone for "members"), each repeat and, in a repeat, each base
+        model that is trained apart. See :meth:`ranked`.
+    shadow_weights_ : ndarray of shape (n_regulators, n_targets)
+        Only with ``shadows``: what the links of the shadows are ranked by. ``evidence_`` then has
+        the shadows behind the regulators, and ``path_shadow_weights_`` is for ``network_at``.
     regulator_names_ : ndarray of shape (n_regulators,)
         Names of the rows.
     target_names_ : ndarray of shape (n_targets,)
@@ -156,7 +177,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         Expected number of regulators of each target for each coefficient.
     history_ : pandas.DataFrame
         One row per epoch, for each block of targets and each coefficient, as in
-        :class:`randsub.PRSRegressor`.
+        :class:`randsub.PRSRegressor`; and for each repeat, and each base model that is trained
+        apart, if there are several.
     stop_reason_ : str
         Why training ended.
     n_models_trained_ : int
@@ -168,10 +190,11 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         parameter ``engine``.
     shares_ : pandas.DataFrame of shape (n_targets, n_bases)
         Only with a list of base models: their shares in the ensemble of each target, which add up
-        to 1; 0 for one that was dropped, NaN for a target that has no candidate regulator.
+        to 1; 0 for one that was dropped, NaN for a target that has no candidate regulator. They
+        are equal for base models that are trained apart.
     alphas_ : dict of str to ndarray of shape (n_regulators, n_targets)
-        Only with a list of base models: alpha of each of them, by its name. ``alpha_`` is the mean
-        of these by share.
+        Only with a list of base models: alpha of each of them, by its name. In each repeat, alpha
+        is the mean of these by share; the attributes are means over the repeats.
     solver_ : Solver
         The solver that was used.
 
@@ -188,8 +211,9 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     ``block_size`` targets are trained at a time; with a penalty, all of them: with the defaults,
     the masks of 1,000 genes that may all regulate each other then take about 1 GB. In addition
     there are the dense data, and a few arrays of the shape of alpha; a path keeps one of them per
-    coefficient. The time is proportional to the number of targets, and to that of the base models
-    that have a share.
+    coefficient, repeat, base model that is trained apart and kind of evidence. The time is
+    proportional to the number of targets, to that of the base models that have a share, and to that
+    of the repeats.
 
     References
     ----------
@@ -215,7 +239,10 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     lam: float | Literal["path"] = "path"
     lams: Sequence[float] = LAMS
     lam_choice: Literal["lowest", "one_se"] = "one_se"
-    link_weight: Literal["mean", "alpha"] = "mean"
+    ranking: Literal["mean", "alpha"] | Ranking = "mean"
+    mixing: Literal["shares", "apart"] = "shares"
+    n_repeats: int = 1
+    shadows: bool = False
     n_estimators: int = 100
     alpha_init: float | Literal["auto"] = "auto"
     objective: Literal["ensemble", "members"] = "ensemble"
@@ -232,12 +259,15 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in CONSTRAINTS.items() if name not in _OTHER},
-        "estimator": [HasMethods(["fit", "predict"]), list, None],
+        "estimator": [HasMethods(["fit", "predict"]), list, StrOptions({AUTO}), None],
         "lam": [StrOptions({"path"}), Interval(Real, 0, None, closed="left")],
         "lams": ["array-like"],
         "alpha_init": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "lam_choice": [StrOptions({"lowest", "one_se"})],
-        "link_weight": [StrOptions({"mean", "alpha"})],
+        "ranking": [StrOptions({"mean", "alpha"}), Ranking],
+        "mixing": [StrOptions({"shares", "apart"})],
+        "shadows": ["boolean"],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "block_size": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -245,7 +275,16 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         return KNeighborsRegressor()
 
     def _bases(self) -> dict[str, Any]:
+        if self.estimator == AUTO:
+            return network_portfolio(0)
         return self.named_bases() if is_mix(self.estimator) else super()._bases()
+
+    def _suited(self, bases: dict[str, Any], n_samples: int) -> dict[str, Any]:
+        """Of the portfolio those base models that suit the number of samples."""
+        if self.estimator != AUTO:
+            return bases
+        n_samples = min(n_samples, sample_limit(self.max_samples, n_samples) or n_samples)
+        return {name: bases[name] for name in network_portfolio(n_samples)}
 
     def _default_solver(self) -> Solver:
         return Solver.for_networks()
@@ -260,6 +299,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         gene_names: Any = None,
         targets: Any = None,
         layer: str | None = None,
+        perturbed: Any = None,
         resume_from: "os.PathLike[str] | str | None" = None,
     ) -> Self:
         """Infer the network from expression data.
@@ -282,6 +322,10 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             Genes whose regulators are inferred; all by default.
         layer : str, default=None
             Layer of the AnnData object with the expression; ``X`` by default.
+        perturbed : sequence of str, None or lists of str, of length n_samples, default=None
+            Genes that were knocked out, knocked down or overexpressed in each sample. Their
+            expression there is not the work of their regulators: the sample is left out where one
+            of them is the target, from training and validation. As a regulator it counts as ever.
         resume_from : path-like, default=None
             File that :class:`randsub.callbacks.Checkpoint` has written during an earlier fit of
             the same model to the same data. The fit is resumed from there, with bit for bit the
@@ -294,6 +338,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             The fitted network.
         """
         self._solver().check()
+        self._ranking().check()
         self._init_callback_context(max_subtasks=None)
         data = {
             "regulators": kept(regulators),
@@ -301,6 +346,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             "gene_names": kept(gene_names),
             "targets": kept(targets),
             "layer": layer,
+            "perturbed": kept(perturbed),
         }
         with self._all_or_nothing():
             self._fit(expression, data, resume_from)
@@ -318,27 +364,18 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         logbook = Logbook(self, describe, seed_words(self.random_state))
         if resume_from is not None:
             logbook.resume(resume_from)
-        rng = np.random.default_rng(logbook.seed)
-        prepared = prepare(
-            expression, **data, validation_fraction=self.validation_fraction, rng=rng
-        )
-        case, trained = assemble(self, bases, prepared, logbook, rng)
-        with case.problem.dispatcher, self._watched(case.run, X=expression) as callbacks:
+        samples = read_samples(expression, **data, splits=self.validation_fraction is not None)
+        bases = self._suited(bases, len(samples.data.values))
+        repeats = Repeats(self, bases, samples, logbook)
+        if "members" in self._ranking().kinds:
+            repeats.check_members()
+        with self._watched(repeats.run, X=expression) as callbacks:
             if self.verbose:
-                callbacks.append(ProgressBar().for_run(case.run))
-            case.run.n_parameters = case.problem.distribution.n_parameters
-            watch = LongFitWatch(case.run, case.problem, case.theta, callbacks)
-            solutions = self._solutions(replace(case, callbacks=[*callbacks, watch]), lams)
-            self.estimator_ = [*bases.items()] if is_mix(self.estimator) else bases[""]
-            self.engine_ = engine_names(case.problem.dispatcher.engines, [*bases])
+                callbacks.append(ProgressBar().for_run(repeats.run))
+            finished = repeats.train(lams, callbacks)
+            self.estimator_ = bases[""] if "" in bases else [*bases.items()]
+            self.engine_ = engine_names(repeats.engines, [*bases])
             self.solver_ = clone(self._solver())
-            self._record(prepared, trained, solutions, case.base_names)
-            self.mean_error_ = mean_error(case.problem)
+            names = [name for name in bases if name]
+            self._record(samples.candidates, finished, names, repeats.members)
         self._warn_of_doubts(lams)
-
-    def _solutions(self, case: Case, lams: Sequence[float]) -> list[Solution]:
-        if len(lams) > 1:
-            return follow_path(case, lams)
-        if lams[0] == 0.0:
-            return [solve_apart(case, self.block_size)]
-        return [solve_together(case, lams[0])]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from randsub._typing import FloatArray
+from randsub._typing import FloatArray, IntArray
 from randsub.checkpoint import Logbook, frozen, frozen_history, thawed, thawed_history
 from randsub.solver import EpochRecord, Problem, Run, Settings, TrainingState
 from randsub.solver.callback import Callback
@@ -26,7 +26,8 @@ class Outcome:
     mean_alpha : ndarray of shape (P, M)
         Alpha, the mean of theta over the base models by share, averaged over the epochs.
     errors : ndarray of shape (P, n_val)
-        Prediction error of the ensembles of the best theta on each validation sample.
+        Prediction error of the ensembles of the best theta on each validation sample; NaN where a
+        target leaves it out.
     history : tuple of EpochRecord
     n_models : int
         Base models trained.
@@ -78,13 +79,31 @@ class NetworkRun(Run):
         self.estimator = model
         self._logbook = logbook
         self._finished: list[Outcome] = []
-        self._part = ""
+        self._part = self._whole = ""
+        self._number, self._n_trainings = 0, 1
         self._share_done = 0.0
 
     @property
     def name(self) -> str:
         """Name of the model and of the current training run."""
         return f"{type(self.estimator).__name__}{self._part and ', '}{self._part}"
+
+    def enter(self, name: str, number: int, n_trainings: int, rows: IntArray) -> None:
+        """Begin one of several trainings of all targets, which take about the same time.
+
+        Parameters
+        ----------
+        name : str
+            Its name; empty if there is one only.
+        number : int
+            Number of trainings before it.
+        n_trainings : int
+            Number of all.
+        rows : int ndarray
+            Samples on which the errors of any target are computed, sorted.
+        """
+        self.rows = rows
+        self._whole, self._number, self._n_trainings = name, number, n_trainings
 
     def begin(self, part: str, share: float, models_after: float) -> None:
         """Begin a training run.
@@ -94,11 +113,12 @@ class NetworkRun(Run):
         part : str
             Its name.
         share : float
-            Fraction of the whole work that is done after it.
+            Fraction of the work of this training of all targets that is done after it.
         models_after : float
             Work for its errors, in models of a refresh.
         """
-        self._part, self.models_after = part, models_after
+        self._part = f"{self._whole}{self._whole and ', '}{part}"
+        self.models_after, share = models_after, (self._number + share) / self._n_trainings
         self.share_before, self.share = self._share_done, share
         self._share_done = share
         self._began = time.perf_counter()
@@ -107,9 +127,12 @@ class NetworkRun(Run):
     def recalled(self, problem: Problem) -> Outcome | None:
         """Outcome of this training run, if the resumed fit had finished it."""
         number = len(self._finished)
-        outcome = self._logbook.recalled(number, lambda tree: _thawed_outcome(tree, problem))
+        outcome = self._logbook.recalled(number, lambda tree: self._thawed(tree, problem))
         self._finished += [] if outcome is None else [outcome]
         return outcome
+
+    def _thawed(self, tree: Any, problem: Problem) -> Outcome:
+        return _thawed_outcome(tree, problem, len(self.rows))
 
     def former(self, problem: Problem, settings: Settings) -> TrainingState | None:
         """State of this training run in the resumed fit, if it had begun it."""
@@ -150,7 +173,7 @@ def _frozen_outcome(outcome: Outcome) -> dict[str, Any]:
     return {**vars(outcome), "history": frozen_history(outcome.history)}
 
 
-def _thawed_outcome(tree: Any, problem: Problem) -> Outcome:
+def _thawed_outcome(tree: Any, problem: Problem, n_rows: int) -> Outcome:
     outcome = Outcome(
         theta=tree["theta"],
         shares=tree["shares"],
@@ -161,23 +184,25 @@ def _thawed_outcome(tree: Any, problem: Problem) -> Outcome:
         seconds=float(tree["seconds"]),
         stop_reason=str(tree["stop_reason"]),
     )
-    _check_shapes(outcome, problem)
+    _check_shapes(outcome, problem, n_rows)
     return outcome
 
 
-def n_judged_rows(problem: Problem) -> int:
-    """Number of samples on which the error is computed; all targets have the same."""
-    target = problem.targets[0]
-    return len(target.val_rows) or len(target.train_rows)
+def judged_rows(problem: Problem) -> IntArray:
+    """Samples on which errors are computed, of all targets; some may leave out a few of them."""
+    every = [t.val_rows if len(t.val_rows) else t.train_rows for t in problem.targets]
+    if all(rows is every[0] for rows in every):
+        return every[0]
+    return np.unique(np.concatenate(every))
 
 
-def _check_shapes(outcome: Outcome, problem: Problem) -> None:
+def _check_shapes(outcome: Outcome, problem: Problem, n_rows: int) -> None:
     n_targets, n_regulators = len(problem.targets), problem.distribution.n_parameters
     wanted = {
         "theta": (n_targets * problem.n_bases, n_regulators),
         "shares": (n_targets, problem.n_bases),
         "mean_alpha": (n_targets, n_regulators),
-        "errors": (n_targets, n_judged_rows(problem)),
+        "errors": (n_targets, n_rows),
     }
     for name, expected in wanted.items():
         if getattr(outcome, name).shape != expected:

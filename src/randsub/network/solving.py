@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from randsub._typing import BoolArray, FloatArray
+from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.estimators.prs import history_frame
 from randsub.exceptions import NoFeatureLeftWarning, UnfinishedFitError
-from randsub.network.run import NetworkRun, Outcome, n_judged_rows
+from randsub.network.run import NetworkRun, Outcome
 from randsub.parallel import one_thread
 from randsub.penalties import RowGroups
 from randsub.solver import Problem, Settings, TrainingState, solve
@@ -58,6 +58,8 @@ class Case:
         Shares of the base models for the previous penalty of a path; by default equal ones.
     base_names : sequence of str, default=()
         Names of the base models, if the user gave a list of them.
+    keeps_unfinished : bool, default=True
+        Whether Ctrl-C ends training and leaves the best alpha so far; otherwise it is raised.
     """
 
     problem: Problem
@@ -68,10 +70,28 @@ class Case:
     callbacks: Sequence[Callback] = ()
     shares: FloatArray | None = None
     base_names: Sequence[str] = ()
+    keeps_unfinished: bool = True
+
+
+class Judged:
+    """Mean of ``errors``, one per validation sample, with its standard error."""
+
+    errors: FloatArray
+
+    @property
+    def error(self) -> float:
+        """Mean prediction error."""
+        return float(self.errors.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean over samples; 0 for a single sample."""
+        n = len(self.errors)
+        return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Judged):
     """Result of training with one penalty.
 
     Parameters
@@ -108,17 +128,6 @@ class Solution:
     def alpha(self) -> FloatArray:
         """Best alpha of each target, (P, M): the mean over its base models by share."""
         return mean_by_share(self.theta, self.shares)
-
-    @property
-    def error(self) -> float:
-        """Mean prediction error."""
-        return float(self.errors.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean over samples; 0 for a single sample."""
-        n = len(self.errors)
-        return float(self.errors.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
 def ascending(lams: Any) -> list[float]:
@@ -184,20 +193,6 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
     return solutions
 
 
-def path_table(solutions: Sequence[Solution]) -> pd.DataFrame:
-    """One row per coefficient, with the columns of ``PRSNetwork.path_``."""
-    return pd.DataFrame(
-        {
-            "lam": [s.lam for s in solutions],
-            "validation_error": [s.error for s in solutions],
-            "standard_error": [s.standard_error for s in solutions],
-            "mean_size": [float(s.alpha.sum(axis=1).mean()) for s in solutions],
-            "seconds": [s.seconds for s in solutions],
-            "n_models": [s.n_models for s in solutions],
-        }
-    )
-
-
 def mean_error(problem: Problem) -> float:
     """Error of predicting the training mean of each target, on the rows that the path is judged on.
 
@@ -209,30 +204,6 @@ def mean_error(problem: Problem) -> float:
         judged = target.validation if len(target.val_rows) else train
         errors.append(problem.loss.pointwise(judged, train.mean(axis=0)).mean())
     return float(np.mean(errors))
-
-
-def choose(path: pd.DataFrame, rule: str) -> int:
-    """Choose the row of a path with the lowest error, or the sparsest one within one SE of it.
-
-    Parameters
-    ----------
-    path : DataFrame
-        With ``lam``, ``validation_error`` and ``standard_error``.
-    rule : {"lowest", "one_se"}
-        With "one_se" it is the row with the largest coefficient whose error is within one standard
-        error of the lowest.
-
-    Returns
-    -------
-    row : int
-        Position in the path; the first among equals.
-    """
-    error = path["validation_error"].to_numpy(dtype=float)
-    best = int(np.argmin(error))
-    if rule == "lowest":
-        return best
-    limit = error[best] + float(path["standard_error"].iloc[best])
-    return int(np.argmax(np.where(error <= limit, path["lam"].to_numpy(dtype=float), -np.inf)))
 
 
 def _warm_epochs(settings: Settings) -> int:
@@ -272,14 +243,23 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
     with warnings.catch_warnings():
         # In a network, genes without a predictive regulator are common.
         warnings.simplefilter("ignore", NoFeatureLeftWarning)
-        state = solve(problem, settings, case.theta, rngs, callbacks, former, shares=case.shares)
+        state = solve(
+            problem,
+            settings,
+            case.theta,
+            rngs,
+            callbacks,
+            former,
+            shares=case.shares,
+            keeps_unfinished=case.keeps_unfinished,
+        )
     if state.stopped == "interrupted" and not may_stop:
         raise KeyboardInterrupt
     outcome = Outcome(
         theta=state.best_theta,
         shares=state.best_shares,
         mean_alpha=run.mean.value(),
-        errors=_errors(problem, settings, state),
+        errors=_errors(problem, settings, state, run.rows),
         history=state.history,
         n_models=state.n_models_trained + _n_judged(problem, settings, state),
         seconds=run.seconds(),
@@ -289,8 +269,10 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
     return outcome
 
 
-def _errors(problem: Problem, settings: Settings, state: TrainingState) -> FloatArray:
-    """Loss of each target's ensemble on each validation sample, (P, n_val).
+def _errors(
+    problem: Problem, settings: Settings, state: TrainingState, rows: IntArray
+) -> FloatArray:
+    """Loss of each target's ensemble on each sample of ``rows``, (P, n_rows); NaN if left out.
 
     Computed with new models of the best theta, trained on all training rows; without validation
     rows, by cross-validation over the batches.
@@ -301,24 +283,23 @@ def _errors(problem: Problem, settings: Settings, state: TrainingState) -> Float
     ]
     with one_thread():
         rounds = carry_out(problem, plans, rngs)
-    outputs = np.zeros((len(problem.targets), n_judged_rows(problem), 1))
+    outputs = np.zeros((len(problem.targets), len(rows), 1))
     for plan, round_ in zip(plans, rounds, strict=True):
         task, base = divmod(plan.row, problem.n_bases)
         target, share = problem.targets[task], state.best_shares[task, base]
         if len(target.val_rows):
-            outputs[task] += share * round_.validation.mean(axis=0)
+            places = np.searchsorted(rows, target.val_rows)
+            outputs[task, places] += share * round_.validation.mean(axis=0)
         else:
-            places = np.searchsorted(target.train_rows, plan.batch.query_rows)
+            places = np.searchsorted(rows, plan.batch.query_rows)
             outputs[task, places] += share * round_.predictions.mean(axis=0)
-    return np.stack(
-        [
-            problem.loss.pointwise(
-                target.validation if len(target.val_rows) else target.encoded[target.train_rows],
-                output,
-            )
-            for target, output in zip(problem.targets, outputs, strict=True)
-        ]
-    )
+    errors = np.full(outputs.shape[:2], np.nan)
+    for task, target in enumerate(problem.targets):
+        own = target.val_rows if len(target.val_rows) else target.train_rows
+        truth = target.validation if len(target.val_rows) else target.encoded[own]
+        places = np.searchsorted(rows, own)
+        errors[task, places] = problem.loss.pointwise(truth, outputs[task, places])
+    return errors
 
 
 def _judged(
@@ -357,6 +338,14 @@ def _n_judged(problem: Problem, settings: Settings, state: TrainingState) -> int
     return int(np.count_nonzero(state.best_shares)) * settings.n_masks * n_rounds
 
 
+def _over_targets(errors: FloatArray) -> FloatArray:
+    """Mean over the targets (P, n_val) that do not leave a sample out."""
+    known = ~np.isnan(errors)
+    if known.all():
+        return errors.mean(axis=0)
+    return np.asarray(np.where(known, errors, 0.0).sum(axis=0) / known.sum(axis=0))
+
+
 def _joined(lam: float, outcomes: Sequence[Outcome], base_names: Sequence[str]) -> Solution:
     """One solution of all targets, from blocks of them."""
     return Solution(
@@ -364,7 +353,7 @@ def _joined(lam: float, outcomes: Sequence[Outcome], base_names: Sequence[str]) 
         theta=np.concatenate([outcome.theta for outcome in outcomes]),
         shares=np.concatenate([outcome.shares for outcome in outcomes]),
         mean_alpha=np.concatenate([outcome.mean_alpha for outcome in outcomes]),
-        errors=np.concatenate([outcome.errors for outcome in outcomes]).mean(axis=0),
+        errors=_over_targets(np.concatenate([outcome.errors for outcome in outcomes])),
         history=pd.concat(
             [history_frame(outcome.history, base_names) for outcome in outcomes],
             keys=range(len(outcomes)),

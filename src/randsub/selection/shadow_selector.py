@@ -9,11 +9,12 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from randsub._significance import pooled_p_values, q_values
 from randsub._sklearn import HasMethods, Interval, StrOptions, fit_context
 from randsub._typing import BoolArray, FloatArray, Table
 from randsub.estimators.fit_data import Samples
 from randsub.selection.base import Selector
-from randsub.selection.fdr import enough_shadows, pooled_p_values, q_values, smallest_selection
+from randsub.selection.fdr import enough_shadows, smallest_selection
 from randsub.selection.repeated_fits import Replicate, draw_seeds, fit_repeatedly
 from randsub.selection.shadows import column_groups, enlarged, with_shadows
 

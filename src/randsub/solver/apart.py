@@ -19,10 +19,9 @@ import numpy as np
 
 from randsub._joblib import cloudpickle
 from randsub._typing import FloatArray
-from randsub.exceptions import InterruptedFitWarning
 from randsub.parallel import Dispatcher
 from randsub.solver.callback import Callback
-from randsub.solver.interruption import is_interruption
+from randsub.solver.interruption import is_interruption, warn_of_repeats
 from randsub.solver.loop import solve
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.state import Result
@@ -88,12 +87,7 @@ def solve_each(
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interruption(error):
             raise
-        warnings.warn(
-            f"Training was interrupted; {len(results)} of {len(parts)} repeats were finished, and "
-            "are kept.",
-            InterruptedFitWarning,
-            stacklevel=2,
-        )
+        warn_of_repeats(len(results), len(parts))
         last = max(results)
         results[last] = replace(results[last], stopped="interrupted")
     return [results[n] for n in sorted(results)]

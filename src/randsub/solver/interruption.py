@@ -1,4 +1,8 @@
-"""Detection of Ctrl-C."""
+"""Ctrl-C: whether it happened, and what is told of it."""
+
+import warnings
+
+from randsub.exceptions import InterruptedFitWarning
 
 
 def is_interruption(error: BaseException | None) -> bool:
@@ -8,3 +12,13 @@ def is_interruption(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def warn_of_repeats(n_finished: int, n_repeats: int) -> None:
+    """Warn that Ctrl-C has left the finished repeats of a fit."""
+    warnings.warn(
+        f"Training was interrupted; {n_finished} of {n_repeats} repeats were finished, and are "
+        "kept.",
+        InterruptedFitWarning,
+        stacklevel=3,
+    )

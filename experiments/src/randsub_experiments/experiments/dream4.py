@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from randsub.exceptions import DatasetNotFoundError
-from randsub.network.solving import choose as choose_on_path
+from randsub.network.path import choose as choose_on_path
 from randsub_experiments import datasets, published
 from randsub_experiments.cells import BASE_LABELS, Cell, Row, label
 from randsub_experiments.datasets.dream4 import SOURCE, Dream4Network

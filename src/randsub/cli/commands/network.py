@@ -23,17 +23,28 @@ from randsub.solver import Solver
 def run(args: argparse.Namespace) -> None:
     """Train the network, and write its links."""
     suffix = args.output.suffix.lower()
-    if suffix not in (".csv", ".tsv", ".graphml"):
-        raise ValueError(f"{args.output}: links are written to .csv, .tsv or .graphml files.")
+    if suffix not in (".csv", ".tsv", ".graphml", ".cyjs"):
+        raise ValueError(
+            f"{args.output}: links are written to .csv, .tsv, .graphml or .cyjs files."
+        )
+    if args.format != "links" and suffix not in (".csv", ".tsv"):
+        raise ValueError(f"--format {args.format} is for .csv and .tsv files, not {suffix}.")
     check_file(args.output, replace=args.force)
     console = Console(args)
-    base = make_base_models(args.base, args.base_param, "regression", takes_auto=False)
+    base = make_base_models(args.base, args.base_param, "regression")
     regulators, targets = _gene_names(args.regulators), _gene_names(args.targets)
     asked = {"--regulators": regulators or [], "--targets": targets or []}
     asked |= {"--drop": args.drop, "--keep": args.keep}
-    expression = _read_expression(args, console, asked)
+    expression, perturbed = _read_expression(args, console, asked)
     validation = _read_validation(args, console, expression)
-    model = PRSNetwork(base, lam=args.lam, n_jobs=args.jobs, random_state=args.seed)
+    model = PRSNetwork(
+        base,
+        lam=args.lam,
+        n_repeats=args.repeats,
+        shadows=args.fdr is not None,
+        n_jobs=args.jobs,
+        random_state=args.seed,
+    )
     set_parameters(model, args, Solver.for_networks())
     n_samples, n_genes = expression.shape
     console.say(
@@ -47,19 +58,24 @@ def run(args: argparse.Namespace) -> None:
         callbacks.append(TimeLimit(args.time_limit))
     model.set_callbacks(*callbacks)
     with interruptions_are_errors():
-        model.fit(expression, regulators, validation, targets=targets)
+        model.fit(expression, regulators, validation, targets=targets, perturbed=perturbed)
     with whole_file(args.output) as draft:
         if suffix == ".graphml":
-            model.to_graphml(draft, args.top)
+            model.to_graphml(draft, args.top, fdr=args.fdr)
+        elif suffix == ".cyjs":
+            model.to_cytoscape(draft, args.top, fdr=args.fdr)
         else:
-            model.to_csv(draft, args.top, sep="\t" if suffix == ".tsv" else ",")
-    links = model.links(args.top)
-    best = links.iloc[0]
+            sep = "\t" if suffix == ".tsv" else ","
+            model.to_csv(draft, args.top, sep=sep, format=args.format, fdr=args.fdr)
+    links = model.links(args.top, fdr=args.fdr)
+    first = ""
+    if len(links):
+        best = links.iloc[0]
+        first = f"; the first is {best['regulator']} -> {best['target']} ({best['weight']:.3f})"
     means = dict(model.shares_.mean()) if hasattr(model, "shares_") else {}
     shares = ", ".join(f"{name} {share:.2f}" for name, share in means.items())
     console.done(
-        f"{args.output}: {len(links)} links, lam {model.lam_:g}; the first is {best['regulator']} "
-        f"-> {best['target']} ({best['weight']:.3f})."
+        f"{args.output}: {len(links)} links, lam {model.lam_:g}{first}."
         f"{shares and f' Mean shares of the base models: {shares}.'}",
         {
             "output": str(args.output),
@@ -76,10 +92,10 @@ def run(args: argparse.Namespace) -> None:
 
 def _read_expression(
     args: argparse.Namespace, console: Console, asked: Mapping[str, Sequence[str]]
-) -> pd.DataFrame:
-    """The table of DATA, in which every column is a gene; what is left out is told.
+) -> tuple[pd.DataFrame, list[str | None] | None]:
+    """The table of DATA, in which every column is a gene, and what was perturbed in its samples.
 
-    `asked` are columns by the option that asks for them.
+    What is left out is told. `asked` are columns by the option that asks for them.
     """
     path = args.data
     frame = read_table(path, Layout.of(args), console.say)
@@ -87,11 +103,16 @@ def _read_expression(
     for option, names in asked.items():
         for name in names:
             find_column(path, frame, name, option)
+    perturbed = None
+    if args.perturbed is not None:
+        column = find_column(path, frame, args.perturbed, "--perturbed")
+        perturbed = [None if pd.isna(gene) else str(gene) for gene in frame[column]]
+        frame = frame.drop(columns=column)
     frame = frame.drop(columns=args.drop)
     # What is named as a gene is one.
     labels = find_row_labels(frame, {name for names in asked.values() for name in names})
     console.say_all(labels.told(path))
-    return as_numbers(path, frame.drop(columns=list(labels.left_out)))
+    return as_numbers(path, frame.drop(columns=list(labels.left_out))), perturbed
 
 
 def _read_validation(

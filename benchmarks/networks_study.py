@@ -1,0 +1,240 @@
+"""Rules by which a network ranks its links, compared on many kinds of simulated networks.
+
+Each cell is a kind of network and a seed. Two fits serve all rules: one with nearest neighbours,
+support vector machines and trees trained apart, three repeats and a path of coefficients, whose
+parts are ranked again by each rule; and one that mixes the same base models by learned shares.
+GENIE3 and GRNBoost2 stand beside them. Rows go to benchmarks/results/network_rules.csv at once;
+cells that are there are not run again. No network of a challenge is used.
+
+    python benchmarks/networks_study.py [--kinds plain hubs] [--seeds 0 1 2] [--minutes 25]
+    python benchmarks/networks_study.py --print
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from cells import RESULTS, Results
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
+
+from randsub.datasets import make_network
+from randsub.datasets.simulated_network import RegulatoryNetwork
+from randsub.network import PRSNetwork, Ranking, genie3, grnboost, score_network
+from randsub.network.links import InferredNetwork
+from randsub.network.path import choose
+
+SIZE = {"n_samples": 100, "n_regulators": 12, "n_targets": 18, "n_modules": 3}
+# Of the first ones all regulators are candidates; with "all" every gene is, also the targets.
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "few samples": {"n_samples": 40},
+    "many samples": {"n_samples": 250},
+    "noise": {"noise": 0.6},
+    "hubs": {"hubs": 1.5, "n_modules": 1},
+    "cascades": {"regulated_fraction": 0.9},
+    "linear": {"response": "linear"},
+    "bell": {"response": "bell"},
+    "product": {"response": "product"},
+    "many regulators": {"regulators_per_gene": (3, 6)},
+    "confounded": {"confounding": 0.3},
+    "wide": {"n_samples": 40, "n_regulators": 40, "n_targets": 5},
+    "all": {"n_regulators": 20, "n_targets": 6, "regulated_fraction": 0.8},
+    "all, hubs, noise": {
+        **{"n_regulators": 20, "n_targets": 6, "regulated_fraction": 0.8},
+        **{"hubs": 1.5, "n_modules": 1, "noise": 0.4, "response": "linear"},
+    },
+}
+BASES = {
+    "knn": KNeighborsRegressor(),
+    "svm": SVR(),
+    "tree": DecisionTreeRegressor(min_samples_leaf=5),
+}
+LAMS = (0.0, 0.003, 0.01)
+N_REPEATS = 3
+# Short fits, so that there can be many: links are ranked by the mean over the epochs.
+SHORT = {"max_iter": 90, "n_estimators": 40}
+KEYS = {"kind": str, "seed": int, "rule": str}
+MEASURES = ("aupr", "auroc", "early", "chance", "seconds")
+# Rules that are tried on what each set of base models says, in three repeats.
+RULES: dict[str, dict[str, Any]] = {
+    "mean": {},
+    "alpha": {"evidence": "alpha"},
+    "rank": {"combine": "rank"},
+    "path mean": {"path": "mean"},
+    "path rank": {"path": "mean", "combine": "rank"},
+    "target max": {"targets": "max"},
+    "target sum": {"targets": "sum"},
+    "target rank": {"targets": "rank"},
+    "direction": {"direction": "weaker"},
+    "regulator sum": {"regulators": "sum"},
+    "regulator variance": {"regulators": "variance"},
+    "rank, regulator sum": {"combine": "rank", "regulators": "sum"},
+    "rank, direction": {"combine": "rank", "direction": "weaker"},
+    "rank, members": {"combine": "rank", "evidence": ("mean", "members")},
+    "members": {"evidence": "members"},
+}
+SETS = {
+    "knn": ["knn"],
+    "svm": ["svm"],
+    "tree": ["tree"],
+    "knn+svm": ["knn", "svm"],
+    "all": ["knn", "svm", "tree"],
+}
+
+
+def simulated(kind: str, seed: int) -> tuple[RegulatoryNetwork, Any]:
+    """A network, and its candidate regulators."""
+    truth = make_network(**{**SIZE, **KINDS[kind]}, random_state=100 + seed)
+    return truth, None if kind.startswith("all") else truth.regulators
+
+
+def parts_of(model: PRSNetwork, bases: list[str], n_repeats: int) -> dict[str, Any]:
+    """The evidence of some base models and the first repeats; trees alone have members."""
+    names = [*BASES]
+    chosen = [r * len(names) + names.index(base) for r in range(n_repeats) for base in bases]
+    parts = {
+        kind: scores[:, chosen] for kind, scores in model.evidence_.items() if kind != "members"
+    }
+    if "tree" in bases:
+        parts["members"] = model.evidence_["members"][:, :n_repeats]
+    return parts
+
+
+def ranked(model: PRSNetwork, place: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Weights of the links by every rule."""
+    genes = model.regulator_names_.tolist(), model.target_names_.tolist()
+    for name, bases in SETS.items():
+        one = parts_of(model, bases, 1)
+        yield f"{name}: one repeat", Ranking().weights(one, place, *genes)
+        parts = parts_of(model, bases, N_REPEATS)
+        for rule, changes in RULES.items():
+            if "members" not in rule or "members" in parts:
+                yield f"{name}: {rule}", Ranking(**changes).weights(parts, place, *genes)
+        for choice in ("lowest", "one_se"):
+            row = choose(model.path_, choice)
+            yield f"{name}: lam {choice}", Ranking().weights(parts, row, *genes)
+        # What lam=0, without a path, is.
+        yield f"{name}: lam 0", Ranking().weights(parts, 0, *genes)
+        yield f"{name}: lam 0, rank", Ranking(combine="rank").weights(parts, 0, *genes)
+
+
+def measured(kind: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Rows of a cell."""
+    truth, regulators = simulated(kind, seed)
+    data = {"gene_names": truth.gene_names}
+
+    def row(rule: str, network: Any, seconds: float) -> dict[str, Any]:
+        scores = score_network(network, truth.gold, gene_names=truth.gene_names)
+        found = {
+            "aupr": scores.aupr,
+            "auroc": scores.auroc,
+            "early": scores.early_precision,
+            "chance": scores.n_edges / scores.n_pairs,
+            "seconds": seconds,
+        }
+        return {"kind": kind, "seed": seed, "rule": rule} | {
+            name: round(value, 4) for name, value in found.items()
+        }
+
+    path = {"lam": "path", "lams": LAMS, "n_jobs": 1, "random_state": seed, **SHORT}
+    begin = time.process_time()
+    ranking = Ranking(evidence=("mean", "alpha", "members"), combine="rank")
+    model = PRSNetwork(
+        [*BASES.items()], mixing="apart", n_repeats=N_REPEATS, ranking=ranking, **path
+    ).fit(truth.expression, regulators, **data)
+    seconds = time.process_time() - begin
+    place = choose(model.path_, "one_se")
+    for rule, weights in ranked(model, place):
+        names = tuple(model.regulator_names_), tuple(model.target_names_)
+        yield row(rule, InferredNetwork(weights, *names, None, 0), seconds)
+    begin = time.process_time()
+    mixed = PRSNetwork([*BASES.items()], **path).fit(truth.expression, regulators, **data)
+    yield row("shares: one repeat", mixed, time.process_time() - begin)
+    for method, options in ((genie3, {"n_estimators": 200}), (grnboost, {})):
+        begin = time.process_time()
+        options = {"random_state": seed, "n_jobs": 1, **data, **options}
+        network = method(truth.expression, regulators, **options)
+        yield row(method.__name__, network, time.process_time() - begin)
+
+
+def summary(path: Path) -> pd.DataFrame:
+    """AUPR of each rule: its mean, and its mean difference to "knn: one repeat" with its error.
+
+    The standard error is that over cells, kinds and seeds. "first" counts the kinds on which the
+    mean over seeds is the largest of all rules.
+    """
+    frame = pd.DataFrame(Results(path, KEYS, MEASURES).rows)
+    frame["aupr"] = pd.to_numeric(frame["aupr"])
+    frame["early"] = pd.to_numeric(frame["early"])
+    aupr = frame.pivot_table("aupr", ["kind", "seed"], "rule")
+    gain = aupr.sub(aupr["knn: one repeat"], axis=0)
+    by_kind = aupr.groupby("kind").mean()
+    return pd.DataFrame(
+        {
+            "aupr": aupr.mean(),
+            "early": frame.groupby("rule")["early"].mean(),
+            "gain": gain.mean(),
+            "error": gain.std(ddof=1) / np.sqrt(gain.count()),
+            "first": by_kind.idxmax(axis=1).value_counts().reindex(aupr.columns, fill_value=0),
+            "cells": aupr.count(),
+        }
+    ).sort_values("aupr", ascending=False)
+
+
+def printed(path: Path) -> str:
+    """The page: all rules, then the best ones and the baselines by kind."""
+    table = summary(path)
+    frame = pd.DataFrame(Results(path, KEYS, MEASURES).rows).astype({"aupr": float})
+    shown = [*table.index[:4], "knn: one repeat", "shares: one repeat", "genie3", "grnboost"]
+    by_kind = frame.pivot_table("aupr", "kind", "rule")[[*dict.fromkeys(shown)]]
+    return "\n\n".join(map(markdown, (table, by_kind.reindex([*KINDS]).dropna(how="all"))))
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table of numbers with the names of its rows."""
+    lines = [["", *table.columns], ["---"] * (1 + len(table.columns))]
+    shown = {
+        name: [f"{value:.3f}" if column.dtype.kind == "f" else str(value) for value in column]
+        for name, column in table.items()
+    }
+    for number, name in enumerate(table.index):
+        lines.append([str(name), *(values[number] for values in shown.values())])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[*KINDS])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--minutes", type=float, default=np.inf, help="of CPU time, then stop")
+    parser.add_argument("--results", type=Path, default=RESULTS / "network_rules.csv")
+    parser.add_argument("--print", action="store_true", help="the page, without new cells")
+    args = parser.parse_args()
+    if args.print:
+        print(printed(args.results))
+        return
+    warnings.simplefilter("ignore")
+    results = Results(args.results, KEYS, MEASURES)
+    for seed in args.seeds:
+        for kind in args.kinds:
+            # The last row of a cell says that all of them are there.
+            if results.has({"kind": kind, "seed": seed, "rule": "grnboost"}, 0.0):
+                continue
+            if time.process_time() > 60.0 * args.minutes:
+                return
+            begin = time.process_time()
+            for row in [*measured(kind, seed)]:
+                cell = {key: row.pop(key) for key in KEYS}
+                results.add(cell, row, 0.0)
+            print(f"{kind}, {seed}: {time.process_time() - begin:.0f} CPU seconds", flush=True)
+
+
+if __name__ == "__main__":
+    main()
