@@ -54,6 +54,8 @@ class Learner:
         K, the number of outputs of a base model that has several: y is then (n, K), and the columns
         of a prediction are those of one output after the other. ``classes`` are those of each, the
         absence and the presence of a label. None if y is (n,).
+    device : str or None
+        Device for engines that have the choice; None for the best that there is.
     """
 
     estimator: Any
@@ -63,6 +65,7 @@ class Learner:
     bootstrap: bool = False
     unit: Unit | None = None
     n_targets: int | None = None
+    device: str | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -92,6 +95,11 @@ class Engine(ABC):
     prefers: ClassVar[Literal["threads", "processes"]] = "processes"
     # The largest training set that the engine is made for, if there is a limit.
     most_rows: ClassVar[int | None] = None
+    # Whether models are trained on a device: all masks of a call at once, one call at a time, in
+    # the process that holds the data there. Tables come as Selection: the engine copies them once.
+    on_device: ClassVar[bool] = False
+    # Whether engine="auto" takes it for every base model that it reproduces.
+    automatic: ClassVar[bool] = True
     # Whether the engine can train models on bootstrap samples.
     can_bootstrap: ClassVar[bool] = False
 
@@ -179,6 +187,10 @@ class Engine(ABC):
         fit_params: Mapping[str, Any] | None = None,
     ) -> list[Any]:
         """Train a model for each mask and return them, as fitted scikit-learn estimators."""
+
+    def release(self) -> None:
+        """Forget data that the engine keeps on a device."""
+        return
 
     def predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
         """Prediction of a fitted model, where there is a faster way than its own.

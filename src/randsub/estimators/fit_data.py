@@ -7,13 +7,16 @@ from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from randsub._tables import by_column, n_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
-from randsub.engines import ENGINES, Engine, Learner
+from randsub.engines import ENGINES, Engine, Learner, TorchEngine
 from randsub.engines.target_units import needs_units, unit_of
+from randsub.engines.torch.cost import gpu_wins
+from randsub.engines.torch.device import obstacle_of
 from randsub.estimators.categories import CategoryEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.exceptions import SlowEngineWarning
@@ -24,6 +27,8 @@ from randsub.parallel import Data, Dispatcher
 AUTO_REPEATS, AUTO_REPEATS_WIDE = 5, 20
 WIDE = 10
 MOST_SAMPLES = 1000
+# A refresh replaces one generation of the masks of a batch, see Solver; the first one all of them.
+GENERATIONS = 10
 # Kind of the table that members are trained on ("pandas", "polars", "sparse", or None for an
 # array), and the names of its columns.
 Layout: TypeAlias = tuple[str | None, list[Any]]
@@ -186,7 +191,10 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
             most_rows,
             bootstrap=one.bootstrap,
             metadata=passed,
-        )(one)
+            device=model.device,
+            n_models=model.n_estimators,
+            n_jobs=model.n_jobs,
+        )(replace(one, device=model.device))
         for one, passed in zip(_in_units(given.learners, samples), given.metadata, strict=True)
     ]
     return FitData(
@@ -234,14 +242,21 @@ def choose_engine(
     *,
     bootstrap: bool = False,
     metadata: Collection[str] = (),
+    device: str | None = None,
+    n_models: int = 1,
+    n_jobs: int | None = None,
 ) -> type[Engine]:
     """The first engine that reproduces this estimator on this data, or that of the user.
 
     ``most_rows`` is the size of the largest training set; by default all of X. ``bootstrap`` says
     whether models are trained on bootstrap samples, ``metadata`` what else their ``fit`` is given.
-    Warns if an engine that is made for such estimators steps aside.
+    ``device`` is that of the user, and ``n_models`` the number of models per batch, which decides
+    whether a GPU is faster. Warns if an engine that is made for such estimators steps aside.
     """
     n_train = n_rows(X) if most_rows is None else most_rows
+    of_device = obstacle_of(device) if engine == "torch" or device not in (None, "cpu") else None
+    if of_device is not None:
+        raise ValueError(f"The engine 'torch' {of_device}.")
 
     def obstacle(engine: type[Engine]) -> str | None:
         if engine.most_rows is not None and n_train > engine.most_rows:
@@ -255,8 +270,16 @@ def choose_engine(
             return f"passes no metadata to fit, got {', '.join(metadata)}; leave it out"
         return engine.obstacle(estimator, X, y, sample_weight)
 
+    if engine == "auto" and device != "cpu":
+        wanted = device is not None
+        n_together = -(-n_models // GENERATIONS)
+        work = (n_train, n_train // 4, n_together, effective_n_jobs(n_jobs))
+        if obstacle(TorchEngine) is None and (
+            wanted or (gpu_wins(estimator, *work) and obstacle_of("cuda") is None)
+        ):
+            return TorchEngine
     if engine == "auto":
-        for candidate in ENGINES.values():
+        for candidate in [one for one in ENGINES.values() if one.automatic]:
             reason = obstacle(candidate)
             if reason is None:
                 return candidate

@@ -75,7 +75,17 @@ def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) 
     """Trains each base model on the scaled data. Targets need no further units: all have 1."""
     X, y = prepared.X, prepared.Y[:, 0]
     engines = [
-        choose_engine(model.engine, base, X, y, None)(Learner(base)) for base in bases.values()
+        choose_engine(
+            model.engine,
+            base,
+            X,
+            y,
+            None,
+            device=model.device,
+            n_models=model.n_estimators,
+            n_jobs=model.n_jobs,
+        )(Learner(base, device=model.device))
+        for base in bases.values()
     ]
     return Dispatcher(
         engines,
