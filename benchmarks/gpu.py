@@ -273,7 +273,7 @@ def mnist(args: argparse.Namespace) -> Found:
         "mlp": MLPClassifier(64, max_iter=20, learning_rate_init=3e-3, batch_size=500),
     }.items():
         rows = {"max_samples": 10_000} if len(y) > 10_000 else {}
-        options = {"n_estimators": 50, "max_iter": args.mnist_epochs, "standardize": False, **rows}
+        options = {"n_estimators": 100, "max_iter": args.mnist_epochs, "standardize": False, **rows}
         options["solver"] = Solver(n_batches=3, n_revivals=0)
         one = fit(base, X, y, args, "torch", new=new, **options)
         found[title] = {**shown(one), "minutes": round(one["seconds"] / 60, 2)}
@@ -286,7 +286,7 @@ def mnist(args: argparse.Namespace) -> Found:
 def large(args: argparse.Namespace) -> Found:
     """A million rows, kNN and networks."""
     X, y = classes(1_000_000, 50)
-    options = {"n_estimators": 20, "max_iter": 3, "max_samples": 100_000}
+    options = {"n_estimators": 10, "max_iter": 3, "max_samples": 100_000}
     options["solver"] = Solver(n_batches=2, n_revivals=0)
     found = {}
     for name, base in {
@@ -338,7 +338,7 @@ def main() -> None:
     parser.add_argument("--masks", type=int, default=10, help="masks per batch of part knn")
     parser.add_argument("--epochs", type=int, default=20, help="epochs of part mlp")
     parser.add_argument("--mnist", type=Path)
-    parser.add_argument("--mnist-epochs", type=int, default=60)
+    parser.add_argument("--mnist-epochs", type=int, default=200)
     parser.add_argument("--output", type=Path, help="folder for maps of alpha")
     args = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)

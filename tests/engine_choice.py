@@ -13,7 +13,9 @@ def reason_to_step_aside(estimator, X, y, weight=None, **options) -> str:
         warnings.simplefilter("always")
         assert choose_engine("auto", estimator, X, y, weight, **options) is GenericEngine
     known = [
-        name for name, engine in ENGINES.items() if engine.automatic and engine.knows(estimator)
+        name
+        for name, engine in ENGINES.items()
+        if engine.is_automatic(estimator) and engine.knows(estimator)
     ]
     assert [one.category for one in caught] == [SlowEngineWarning] * len(known)
     message = str(caught[0].message) if caught else ""

@@ -98,8 +98,6 @@ class Engine(ABC):
     # Whether models are trained on a device: all masks of a call at once, one call at a time, in
     # the process that holds the data there. Tables come as Selection: the engine copies them once.
     on_device: ClassVar[bool] = False
-    # Whether engine="auto" takes it for every base model that it reproduces.
-    automatic: ClassVar[bool] = True
     # Whether the engine can train models on bootstrap samples.
     can_bootstrap: ClassVar[bool] = False
 
@@ -123,6 +121,11 @@ class Engine(ABC):
         y : (n,), or (n, K) if there are several outputs
         sample_weight : ndarray of shape (n,) or None
         """
+
+    @classmethod
+    def is_automatic(cls, estimator: Any) -> bool:
+        """Whether engine="auto" may take the engine for such estimators."""
+        return True
 
     @classmethod
     def knows(cls, estimator: Any) -> bool:

@@ -279,7 +279,7 @@ def choose_engine(
         ):
             return TorchEngine
     if engine == "auto":
-        for candidate in [one for one in ENGINES.values() if one.automatic]:
+        for candidate in [one for one in ENGINES.values() if one.is_automatic(estimator)]:
             reason = obstacle(candidate)
             if reason is None:
                 return candidate

@@ -9,6 +9,8 @@
 * :mod:`~randsub.engines.torch.bayes`: Gaussian naive Bayes and linear discriminants;
 * :mod:`~randsub.engines.torch.mlp`: scikit-learn's multilayer perceptrons;
 * :mod:`~randsub.engines.torch.perceptrons`: how many of these are trained at once;
+* :mod:`~randsub.engines.torch.modules`: networks of the user, as estimators and many at once;
+* :mod:`~randsub.engines.torch.own_network`: their family;
 * :mod:`~randsub.engines.torch.shuffles`: the order of their samples.
 
 PyTorch is imported when the engine is used, never before.

@@ -10,10 +10,10 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 # Seconds on one core per pair of a training row and a query, and on the GPU per call and per pair.
-CORE_PER_PAIR = 4.0e-9
-GPU_PER_CALL, GPU_PER_PAIR = 5.0e-3, 2.0e-11
+CORE_PER_PAIR = 8.0e-9
+GPU_PER_CALL, GPU_PER_PAIR = 1.5e-3, 2.5e-11
 # Seconds of a step of one network on one core, and of a step of all networks on the GPU.
-CORE_PER_STEP, GPU_PER_STEP, GPU_PER_TRAINING = 2.5e-4, 2.0e-4, 0.1
+CORE_PER_STEP, GPU_PER_STEP, GPU_PER_TRAINING = 3.6e-4, 3.1e-4, 0.1
 # How much faster the GPU must be: it must make up for starting it, some seconds.
 MARGIN = 2.0
 

@@ -80,7 +80,7 @@ def at_work(device: Any) -> Iterator[None]:
     """One piece of work at a time on a device, without gradients; say in a sentence if it fails."""
     import torch
 
-    with _TURN, torch.inference_mode():
+    with _TURN, torch.no_grad():
         try:
             yield
         except torch.OutOfMemoryError:

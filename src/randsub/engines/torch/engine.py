@@ -22,6 +22,8 @@ from randsub.engines.torch.family import DeviceBatch, TorchFamily
 from randsub.engines.torch.knn import NeighborsFamily
 from randsub.engines.torch.linear import TorchLeastSquaresFamily, TorchRidgeFamily
 from randsub.engines.torch.mlp import PerceptronClassifierFamily, PerceptronRegressorFamily
+from randsub.engines.torch.modules import TorchClassifier, TorchEstimator, TorchRegressor
+from randsub.engines.torch.own_network import OwnNetworkFamily
 
 FAMILIES: Mapping[type, TorchFamily] = {
     KNeighborsClassifier: NeighborsFamily(),
@@ -32,6 +34,8 @@ FAMILIES: Mapping[type, TorchFamily] = {
     LinearDiscriminantAnalysis: TorchDiscriminantFamily(),
     MLPClassifier: PerceptronClassifierFamily(),
     MLPRegressor: PerceptronRegressorFamily(),
+    TorchClassifier: OwnNetworkFamily(classifies=True),
+    TorchRegressor: OwnNetworkFamily(classifies=False),
 }
 # Tables that an engine has on its device, by their identity; the table itself is held along with
 # the copy, so that no other one can have its identity.
@@ -50,7 +54,11 @@ class TorchEngine(CompiledEngine):
     }
     takes_outputs: ClassVar[bool] = True
     on_device: ClassVar[bool] = True
-    automatic: ClassVar[bool] = False
+
+    @classmethod
+    def is_automatic(cls, estimator: Any) -> bool:
+        """For networks of the user; the others have a faster way on most machines."""
+        return isinstance(estimator, TorchEstimator)
 
     @classmethod
     def obstacle(
@@ -100,7 +108,8 @@ class TorchEngine(CompiledEngine):
         device = devices.chosen(self.learner.device)
         with devices.at_work(device):
             rows, query = (self._table(X, used, device) for X in (X_train, X_query))
-            batch = DeviceBatch(rows, query, targets, masks, seeds, weights)
+            places = _places(X_train, used)
+            batch = DeviceBatch(rows, query, targets, masks, seeds, weights, *places)
             return self._family.predict(self.learner, batch)
 
     def fit_many(
@@ -124,7 +133,8 @@ class TorchEngine(CompiledEngine):
             device, used = devices.chosen(learner.device), np.arange(table.shape[1])
             with devices.at_work(device):
                 rows = self._table(X, used, device)
-                batch = DeviceBatch(rows, rows[:0], targets, masks[holds], seeds[holds], passed)
+                which = (masks[holds], seeds[holds], passed, *_places(X, used))
+                batch = DeviceBatch(rows, rows[:0], targets, *which)
                 for place, model in zip(
                     holds, self._family.fit(learner, batch, table, y) or [], strict=False
                 ):
@@ -176,6 +186,13 @@ class TorchEngine(CompiledEngine):
             whole = _numbers(X, np.arange(X.shape[1]))
             tables[id(X)] = X, on_device(whole, device, dtype)
         return tables[id(X)][1]
+
+
+def _places(X: Table, used: IntArray) -> tuple[IntArray, int]:
+    """Places of the columns that are used in the whole table, and its width."""
+    if isinstance(X, Selection):
+        return X.columns[used], int(X.parts[0][0].shape[1])
+    return used, int(X.shape[1])
 
 
 def _numbers(X: Table, columns: IntArray) -> Any:

@@ -28,6 +28,10 @@ class DeviceBatch:
         None of them is empty.
     seeds : int ndarray of shape (T,)
     weights : ndarray of shape (n_train,) or None
+    places : int ndarray of shape (M,) or None
+        Places of the columns in the whole table of the user; None if these are all.
+    width : int
+        Number of columns of the whole table.
     """
 
     rows: Tensor
@@ -36,6 +40,24 @@ class DeviceBatch:
     masks: BoolArray
     seeds: IntArray
     weights: FloatArray | None
+    places: IntArray | None = None
+    width: int = 0
+
+    def whole(self, table: Tensor) -> Tensor:
+        """Rows or queries with all columns of the whole table, 0 where no mask holds one."""
+        if self.places is None:
+            return table
+        wide = table.new_zeros((len(table), self.width))
+        wide[:, on_device(self.places, self.device)] = table
+        return wide
+
+    def whole_masks(self) -> BoolArray:
+        """Masks over all columns of the whole table."""
+        if self.places is None:
+            return self.masks
+        wide = np.zeros((len(self.masks), self.width), dtype=bool)
+        wide[:, self.places] = self.masks
+        return wide
 
     @property
     def device(self) -> Any:

@@ -27,6 +27,8 @@ from randsub.engines.torch.family import Bucket, DeviceBatch, TorchFamily, bucke
 # Rows of which the least distance is found first: the k nearest rows are in the k groups whose
 # least distances are smallest.
 GROUP = 32
+# Up to so many distances, launching kernels takes longer than they run: all masks together.
+SMALL = 2**26
 # Up to this width the distances of neighbours are too small for products in single precision.
 NARROW = 4
 
@@ -55,14 +57,17 @@ class NeighborsFamily(TorchFamily):
         rows, query = rows - center, query - center
         n_rows, k = len(rows), vote.n_neighbors
         n_candidates = min(k + k // 2 + 4, n_rows)
-        for bucket in buckets(batch.masks, device):
-            search = _Search(rows, query, bucket, n_candidates, k)
+        is_small = n_rows * len(query) * len(batch.masks) < SMALL
+        for bucket in buckets(batch.masks, device, together=is_small):
+            exactly = is_small or bucket.width <= NARROW
+            search = _Search(rows, query, bucket, n_candidates, k, exactly)
 
             def work(part: slice, asked: slice, search: _Search = search) -> Tensor:
                 return vote.of_neighbors(*search.nearest(part, asked))
 
             # Distances in single, for some in double precision; candidates with their cells.
             n_bytes = 12 * (n_rows + GROUP) + n_candidates * (GROUP * 16 + bucket.width * 32)
+            n_bytes += 16 * k * out.shape[2]
             answers = np.empty((len(bucket.which), *out.shape[1:]))
             in_portions(work, len(answers), len(query), n_bytes, device, answers)
             out[bucket.which] = answers
@@ -87,13 +92,17 @@ class _FittedNeighbors(KNNEngine):
 
 
 class _Search(NamedTuple):
-    """Rows and queries in double precision about the mean of the rows, and masks."""
+    """Rows and queries in double precision about the mean of the rows, and masks.
+
+    ``exactly`` takes products in double precision from the start.
+    """
 
     rows: Tensor
     query: Tensor
     bucket: Bucket
     n_candidates: int
     n_neighbors: int
+    exactly: bool
 
     def nearest(self, part: slice, asked: slice) -> tuple[Tensor, Tensor]:
         """Places and squared distances (t, q, k) of the nearest rows, nearest first."""
@@ -101,7 +110,7 @@ class _Search(NamedTuple):
 
         rows = self.bucket.cells(self.rows, part)
         query = self.bucket.cells(self.query[asked], part)
-        if self.bucket.width <= NARROW:
+        if self.exactly:
             places, distances, _ = self._candidates(rows, query, part, rows.dtype)
             return places, distances
         places, distances, is_sure = self._candidates(rows, query, part, torch.float32)
@@ -209,11 +218,10 @@ class _Vote(NamedTuple):
         if self.n_classes is None:
             weights = weights / weights.sum(dim=-1, keepdim=True)
             return (values * weights.unsqueeze(-1)).sum(dim=-2)
-        shape = (*places.shape[:2], values.shape[-1], self.n_classes)
-        counts = torch.zeros(shape, dtype=squares.dtype, device=squares.device)
-        counts.scatter_add_(
-            -1, values.transpose(2, 3), weights.unsqueeze(2).expand(-1, -1, shape[2], -1)
-        )
+        # Sums in a fixed order, which scatter_add does not promise on a GPU.
+        labels = torch.arange(self.n_classes, device=squares.device)
+        belongs = values.unsqueeze(-1) == labels
+        counts = (belongs * weights[..., None, None]).sum(dim=2)
         if self.hard:
             votes = torch.nn.functional.one_hot(counts.argmax(dim=-1), self.n_classes)
             return votes.to(squares.dtype).flatten(2)
