@@ -174,14 +174,19 @@ def _products(rows: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
 
 def _smallest(values: Tensor, n: int) -> tuple[Tensor, Tensor]:
     """The n smallest values (t, q, n) of each line (t, q, whole groups), and their places."""
+    import torch
+
     n_groups = values.shape[-1] // GROUP
     if n_groups <= 2 * n:
         return values.topk(n, largest=False, sorted=False)
-    grouped = values.unflatten(-1, (n_groups, GROUP))
-    groups = grouped.amin(dim=-1).topk(n, largest=False, sorted=False).indices
-    cells = grouped.gather(2, groups.unsqueeze(-1).expand(-1, -1, -1, GROUP)).flatten(2)
-    found, at = cells.topk(n, largest=False, sorted=False)
-    return found, groups.gather(-1, at // GROUP) * GROUP + at % GROUP
+    # A group is every n_groups-th row: neighbours in memory are in different groups, which is how
+    # a GPU reads them fastest.
+    least = values.unflatten(-1, (GROUP, n_groups)).amin(dim=-2)
+    groups = least.topk(n, largest=False, sorted=False).indices
+    steps = torch.arange(0, values.shape[-1], n_groups, device=values.device)
+    places = (groups.unsqueeze(-1) + steps).flatten(2)
+    found, at = values.gather(-1, places).topk(n, largest=False, sorted=False)
+    return found, places.gather(-1, at)
 
 
 class _Vote(NamedTuple):
@@ -218,11 +223,13 @@ class _Vote(NamedTuple):
         if self.n_classes is None:
             weights = weights / weights.sum(dim=-1, keepdim=True)
             return (values * weights.unsqueeze(-1)).sum(dim=-2)
-        # Sums in a fixed order, which scatter_add does not promise on a GPU.
         labels = torch.arange(self.n_classes, device=squares.device)
-        belongs = values.unsqueeze(-1) == labels
-        counts = (belongs * weights[..., None, None]).sum(dim=2)
+        counts = squares.new_zeros((*places.shape[:2], values.shape[-1], self.n_classes))
+        # One neighbour after the other: scatter_add and sum promise no order on a GPU.
+        for place in range(self.n_neighbors):
+            belongs = values[:, :, place, :, None] == labels
+            counts += belongs * weights[:, :, place, None, None]
         if self.hard:
             votes = torch.nn.functional.one_hot(counts.argmax(dim=-1), self.n_classes)
             return votes.to(squares.dtype).flatten(2)
-        return (counts / counts.sum(dim=-1, keepdim=True)).flatten(2)
+        return (counts / weights.sum(dim=-1)[..., None, None]).flatten(2)

@@ -181,10 +181,10 @@ class PerceptronFamily(TorchFamily):
         layers = Layers(units)
         sizes = np.count_nonzero(batch.masks[part.which], axis=1).tolist()
         kind = np.float32 if batch.rows.element_size() == 4 else np.float64
-        starts = []
+        model, starts = clone(estimator), []
         for size, seed in zip(sizes, batch.seeds[part.which], strict=True):
             try:
-                starts.append(_start(learner, (size, *units[1:]), part.width, seed, output, kind))
+                starts.append(_start(model, (size, *units[1:]), part.width, seed, output, kind))
             except ValueError:
                 # A split of the rows for early stopping that scikit-learn refuses, in its words.
                 return None
@@ -309,15 +309,18 @@ def _seeded(learner: Learner, seed: int) -> Any:
 
 
 def _start(
-    learner: Learner,
+    model: Any,
     units: tuple[int, ...],
     width: int,
     seed: int,
     output: _Output,
     dtype: Any,
 ) -> Start:
-    """First weights and rows of a network, drawn as scikit-learn draws them."""
-    model = _seeded(learner, seed)
+    """First weights and rows of a network, drawn as scikit-learn draws them.
+
+    ``model`` is one for all networks, since cloning takes longer than all of this.
+    """
+    set_seeds(model, seed)
     generator = np.random.RandomState(model.random_state)
     coefficients, intercepts = first_weights(model, generator, units, dtype)
     padded = np.zeros((width, units[1]), dtype=dtype)
