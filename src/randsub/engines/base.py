@@ -98,6 +98,8 @@ class Engine(ABC):
     # Whether models are trained on a device: all masks of a call at once, one call at a time, in
     # the process that holds the data there. Tables come as Selection: the engine copies them once.
     on_device: ClassVar[bool] = False
+    # Kinds of estimators for which engine="auto" takes it; None if there is no other condition.
+    automatic: ClassVar[tuple[type, ...] | None] = None
     # Whether the engine can train models on bootstrap samples.
     can_bootstrap: ClassVar[bool] = False
 
@@ -124,8 +126,8 @@ class Engine(ABC):
 
     @classmethod
     def is_automatic(cls, estimator: Any) -> bool:
-        """Whether engine="auto" may take the engine for such estimators."""
-        return True
+        """Whether engine="auto" takes the engine for such estimators, wherever it is usable."""
+        return cls.automatic is None or isinstance(estimator, cls.automatic)
 
     @classmethod
     def knows(cls, estimator: Any) -> bool:

@@ -270,13 +270,11 @@ def choose_engine(
             return f"passes no metadata to fit, got {', '.join(metadata)}; leave it out"
         return engine.obstacle(estimator, X, y, sample_weight)
 
-    if engine == "auto" and device != "cpu":
-        wanted = device is not None
+    if engine == "auto" and device != "cpu" and TorchEngine.knows(estimator):
         n_together = -(-n_models // GENERATIONS)
         work = (n_train, n_train // 4, n_together, effective_n_jobs(n_jobs))
-        if obstacle(TorchEngine) is None and (
-            wanted or (gpu_wins(estimator, *work) and obstacle_of("cuda") is None)
-        ):
+        wins = device is not None or (gpu_wins(estimator, *work) and obstacle_of("cuda") is None)
+        if wins and obstacle(TorchEngine) is None:
             return TorchEngine
     if engine == "auto":
         for candidate in [one for one in ENGINES.values() if one.is_automatic(estimator)]:

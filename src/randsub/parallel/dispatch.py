@@ -91,7 +91,7 @@ class Dispatcher:
         self._cargo: Cargo | None = None
         # By base model.
         self._seconds_per_model = [0.0] * len(self.engines)
-        # On a device, the last bit may depend on what is trained together: never on measured times.
+        # On a device the last bit may depend on what is trained together: not on times, then.
         self._is_known = [engine.on_device for engine in self.engines]
 
     def __enter__(self) -> Self:
@@ -382,8 +382,7 @@ class Dispatcher:
         workers in any case.
         """
         # What is overdue elsewhere could not be named here.
-        on_device = any(engine.on_device for engine in self.engines)
-        elsewhere = "processes" in self._pools or on_device
+        elsewhere = "processes" in self._pools or any(one.on_device for one in self.engines)
         if elsewhere or self.time_limit is not None or self.n_jobs == 1:
             return False
         return self.n_others() > 1 and not WorkerPool(self.n_jobs, "processes").is_threads()

@@ -22,7 +22,7 @@ from randsub.engines.torch.family import DeviceBatch, TorchFamily
 from randsub.engines.torch.knn import NeighborsFamily
 from randsub.engines.torch.linear import TorchLeastSquaresFamily, TorchRidgeFamily
 from randsub.engines.torch.mlp import PerceptronClassifierFamily, PerceptronRegressorFamily
-from randsub.engines.torch.modules import TorchClassifier, TorchEstimator, TorchRegressor
+from randsub.engines.torch.modules import TorchClassifier, TorchRegressor
 from randsub.engines.torch.own_network import OwnNetworkFamily
 
 FAMILIES: Mapping[type, TorchFamily] = {
@@ -54,11 +54,8 @@ class TorchEngine(CompiledEngine):
     }
     takes_outputs: ClassVar[bool] = True
     on_device: ClassVar[bool] = True
-
-    @classmethod
-    def is_automatic(cls, estimator: Any) -> bool:
-        """For networks of the user; the others have a faster way on most machines."""
-        return isinstance(estimator, TorchEstimator)
+    # The others have a faster way on most machines.
+    automatic: ClassVar[tuple[type, ...] | None] = (TorchClassifier, TorchRegressor)
 
     @classmethod
     def obstacle(
