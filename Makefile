@@ -11,7 +11,7 @@ BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 ARGS ?= --help
 
-.PHONY: demo test harden test-anndata test-ray docs lint format bench paper reproduce clean help
+.PHONY: demo test harden test-anndata test-ray test-torch docs lint format bench paper reproduce clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -78,6 +78,13 @@ test-ray:
 	.venv-ray/bin/python -m pip install --quiet --editable ".[ray]" --group test
 	.venv-ray/bin/python -m pytest tests/estimators/test_clusters.py -k ray
 
+#   make test-torch  the tests with PyTorch, which is large, in a place of its own
+test-torch:
+	$(PYTHON) -m venv .venv-torch
+	.venv-torch/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-torch/bin/python -m pip install --quiet --editable ".[torch]" --group test
+	.venv-torch/bin/python -m pytest tests/engines/torch tests/engines/test_contract.py -k "torch or Torch"
+
 #   make docs   the documentation, into docs/_build/html; a warning is an error
 docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx -b html -E -W --keep-going -n docs docs/_build/html
@@ -101,4 +108,4 @@ reproduce: $(VENV)/.experiments
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) .venv-anndata .venv-ray $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-anndata .venv-ray .venv-torch $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -1,16 +1,25 @@
 """Which engine "auto" chooses, and what it says of a compiled one that steps aside."""
 
 import warnings
+from types import SimpleNamespace
 
 from randsub.engines import ENGINES, GenericEngine, Learner
 from randsub.estimators.fit_data import choose_engines, find_engine
 from randsub.exceptions import SlowEngineWarning
 
 
-def choose_engine(engine, estimator, X, y, weight, *, bootstrap=False, **options):
+def ensemble(engine, n_estimators=1, n_jobs=None):
+    """What the choice depends on, of an ensemble."""
+    return SimpleNamespace(engine=engine, n_estimators=n_estimators, n_jobs=n_jobs)
+
+
+def choose_engine(
+    engine, estimator, X, y, weight, *, bootstrap=False, device=None, model=None, **options
+):
     """The engine of a base model that takes the weights, if there are any."""
-    learner = Learner(estimator, passes_weight=weight is not None, bootstrap=bootstrap)
-    return find_engine(engine, learner, X, y, weight, **options).engine
+    passes = weight is not None
+    learner = Learner(estimator, passes_weight=passes, bootstrap=bootstrap, device=device)
+    return find_engine(model or ensemble(engine), learner, X, y, weight, **options).engine
 
 
 def reason_to_step_aside(estimator, X, y, weight=None, *, bootstrap=False, **options) -> str:
@@ -18,15 +27,19 @@ def reason_to_step_aside(estimator, X, y, weight=None, *, bootstrap=False, **opt
     learner = Learner(estimator, passes_weight=weight is not None, bootstrap=bootstrap)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        [engine] = choose_engines("auto", [learner], X, y, weight, **options)
+        [engine] = choose_engines(ensemble("auto"), [learner], X, y, weight, **options)
     assert type(engine) is GenericEngine
-    known = [name for name, engine in ENGINES.items() if engine.knows(estimator)]
+    known = [
+        name
+        for name, engine in ENGINES.items()
+        if engine.is_automatic(estimator) and engine.knows(estimator)
+    ]
     assert [one.category for one in caught] == [SlowEngineWarning] * len(known)
     message = str(caught[0].message) if caught else ""
     assert all(f"The compiled engine {name!r}" in message for name in known)
     # What the user has chosen needs no words.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        [engine] = choose_engines("generic", [learner], X, y, weight, **options)
+        [engine] = choose_engines(ensemble("generic"), [learner], X, y, weight, **options)
     assert type(engine) is GenericEngine
     return message

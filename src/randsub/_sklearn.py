@@ -14,10 +14,13 @@ says which one the installed release lacks.
 * ``_skl_callbacks``, ``_callback_fit_ctx`` and ``_init_callback_context``: attributes of the
   ``CallbackSupportMixin`` of 1.9, which :mod:`randsub.callbacks.support` inherits or stands in for.
 * ``predict_stages``: the sum of the trees of a boosted ensemble, without checks of the rows.
+* ``_init_coef``, ``_validate_input`` and ``_initialize`` of multilayer perceptrons: first weights
+  and attributes of networks that are trained elsewhere.
 * ``_gamma`` of support vector machines, ``_fit_X`` and ``_y`` of nearest neighbours: what a fitted
   model predicts with, which has no public name.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,6 +53,7 @@ __all__ = [
     "check_method_params",
     "check_sample_weight",
     "check_y",
+    "first_weights",
     "fit_context",
     "gamma_of",
     "get_feature_importances",
@@ -58,6 +62,7 @@ __all__ = [
     "predict_stages",
     "raise_for_params",
     "routing_enabled",
+    "started_network",
     "validate_parameter_constraints",
     "validate_params",
 ]
@@ -102,3 +107,22 @@ def gamma_of(machine: Any) -> float:
 def neighbors_of(model: Any) -> tuple[Any, Any]:
     """Rows, and targets or class numbers, among which a fitted model looks for neighbours."""
     return model._fit_X, model._y
+
+
+def first_weights(
+    network: Any, generator: Any, units: Any, dtype: Any
+) -> tuple[list[Any], list[Any]]:
+    """Coefficients and intercepts that an unfitted multilayer perceptron would begin with."""
+    network._random_state = generator
+    pairs = [
+        network._init_coef(n_inputs, n_outputs, dtype) for n_inputs, n_outputs in pairwise(units)
+    ]
+    return [coefficients for coefficients, _ in pairs], [intercepts for _, intercepts in pairs]
+
+
+def started_network(network: Any, X: Any, y: Any, hidden: list[int]) -> None:
+    """Give a multilayer perceptron the attributes that it has when its training begins."""
+    X, y = network._validate_input(X, y, False, True)
+    y = y.reshape(len(y), -1)
+    network._random_state = np.random.RandomState(network.random_state)
+    network._initialize(y, [X.shape[1], *hidden, y.shape[1]], X.dtype)

@@ -12,6 +12,7 @@ import mmap
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -266,6 +267,35 @@ def stack_rows(above: Table, below: Table) -> Table:
     if above.flags.f_contiguous:
         return np.concatenate([above.T, below.T], axis=1).T
     return np.concatenate([above, below])
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some columns of rows of tables, one table below the other, that are not copied yet.
+
+    Parameters
+    ----------
+    parts : tuple of (table, int ndarray)
+        Tables and their rows.
+    columns : int ndarray
+    """
+
+    parts: tuple[tuple[Table, IntArray], ...]
+    columns: IntArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return sum(len(rows) for _, rows in self.parts), len(self.columns)
+
+    def table(self) -> Table:
+        """The copy."""
+        return reduce(stack_rows, [take_cells(X, rows, self.columns) for X, rows in self.parts])
+
+
+def as_table(X: Table) -> Table:
+    """X itself, or what is selected."""
+    return X.table() if isinstance(X, Selection) else X
 
 
 def n_rows(X: Table) -> int:

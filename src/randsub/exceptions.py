@@ -357,3 +357,43 @@ class UntrustedTypesError(_FieldsInArgs, TypeError):
             "loaded and nothing ran. If you know where the file comes from, and that these are "
             f"harmless, load it with trusted=[{listed}]."
         )
+
+
+@dataclass(eq=False, repr=False)
+class DeviceError(_FieldsInArgs, RuntimeError):
+    """The device that base models are trained on has failed, or is too small.
+
+    An estimator keeps the results of an earlier fit, and checkpoints stay as they are.
+
+    Parameters
+    ----------
+    device : str
+    reason : str
+        What happened, and what to do, as a sentence.
+    """
+
+    device: str
+    reason: str
+
+    @classmethod
+    def lost(cls, device: str, reason: str) -> "DeviceError":
+        """The device does not answer any more."""
+        what = reason.rstrip(".")
+        return cls(
+            device,
+            f"The device {device!r} failed while base models were trained ({what}); start Python "
+            "again, and pass the last checkpoint as resume_from, if there is one.",
+        )
+
+    @classmethod
+    def full(cls, device: str, n_bytes: int) -> "DeviceError":
+        """Memory is too small for the smallest portion of the work."""
+        return cls(
+            device,
+            f"The memory of the device {device!r} is too small even for one model and one sample, "
+            f"about {n_bytes / 2**20:.3g} MiB; free some of it, lower max_samples, or use "
+            "engine='auto' with device='cpu'.",
+        )
+
+    def __str__(self) -> str:
+        return self.reason

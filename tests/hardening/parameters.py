@@ -123,6 +123,7 @@ COMMON: Mapping[str, Choice] = {
     "validation_fraction": Choice([None, 0.2, 0.5], [1e-300, 0.999, 0.0, 1.0, -1, "half"]),
     "standardize": Choice([True, False], [1, "yes", None]),
     "engine": Choice(["auto", "generic"], ["tree", "knn", "gpu", GenericEngine, int, 3]),
+    "device": Choice([None, "cpu"], ["cuda:99", "gpu", 0, True]),
     "n_jobs": Choice([None, 1], [0, 1.5, "all"]),
     "random_state": Choice([0, 1], [np.random.RandomState(0), -1, 2**40, 0.5, "seed"]),
     "verbose": Choice([0], [-1, "loud", 0.5]),

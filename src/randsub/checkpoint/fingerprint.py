@@ -18,7 +18,7 @@ from randsub._tables import frame_kind
 from randsub.solver import Window
 
 # Parameters that change how fast or how verbose a fit is, and not its result.
-INDIFFERENT: Final = frozenset({"n_jobs", "task_timeout", "verbose"})
+INDIFFERENT: Final = frozenset({"device", "n_jobs", "task_timeout", "verbose"})
 # Longer texts of a parameter are shortened to their beginning and a digest.
 _LONGEST: Final = 200
 

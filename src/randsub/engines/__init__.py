@@ -8,6 +8,7 @@
 * :mod:`~randsub.engines.boosting`: gradient boosting of decision trees;
 * :mod:`~randsub.engines.svm`: support vector machines;
 * :mod:`~randsub.engines.linear_and_bayes`: linear models, naive Bayes, linear discriminants;
+* :mod:`~randsub.engines.torch`: several of these, and neural networks, by PyTorch;
 * :mod:`~randsub.engines.simd`: vector registers, for kernels.
 
 A compiled engine is a folder: ``engine.py`` says which estimators it reproduces and prepares the
@@ -22,15 +23,17 @@ from randsub.engines.generic import GenericEngine
 from randsub.engines.knn import KNNEngine
 from randsub.engines.linear_and_bayes import LinearAndBayesEngine
 from randsub.engines.svm import SVMEngine
+from randsub.engines.torch import TorchEngine
 from randsub.engines.tree import TreeEngine
 
-# In the order in which they are tried; the last one takes anything.
+# In the order in which they are tried; "torch" by its cost, see there; the last one takes anything.
 ENGINES: Mapping[str, type[Engine]] = {
     "knn": KNNEngine,
     "tree": TreeEngine,
     "linear_and_bayes": LinearAndBayesEngine,
     "svm": SVMEngine,
     "boosting": BoostingEngine,
+    "torch": TorchEngine,
     "generic": GenericEngine,
 }
 
@@ -43,5 +46,6 @@ __all__ = [
     "Learner",
     "LinearAndBayesEngine",
     "SVMEngine",
+    "TorchEngine",
     "TreeEngine",
 ]

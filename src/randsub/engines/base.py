@@ -54,6 +54,8 @@ class Learner:
         K, the number of outputs of a base model that has several: y is then (n, K), and the columns
         of a prediction are those of one output after the other. ``classes`` are those of each, the
         absence and the presence of a label. None if y is (n,).
+    device : str or None
+        Device for engines that have the choice; None for the best that there is.
     """
 
     estimator: Any
@@ -63,6 +65,7 @@ class Learner:
     bootstrap: bool = False
     unit: Unit | None = None
     n_targets: int | None = None
+    device: str | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -94,6 +97,11 @@ class Engine(ABC):
     most_rows: ClassVar[int | None] = None
     # The time of a model goes with about this power of the number of its features.
     power_of_size: ClassVar[float] = 0.25
+    # Whether models are trained on a device: all masks of a call at once, one call at a time, in
+    # the process that holds the data there. Tables come as Selection: the engine copies them once.
+    on_device: ClassVar[bool] = False
+    # Kinds of estimators for which engine="auto" takes it; None if there is no other condition.
+    automatic: ClassVar[tuple[type, ...] | None] = None
     # Whether the engine can train models on bootstrap samples.
     can_bootstrap: ClassVar[bool] = False
 
@@ -117,6 +125,11 @@ class Engine(ABC):
         y : (n,), or (n, K) if there are several outputs
         sample_weight : ndarray of shape (n,) or None
         """
+
+    @classmethod
+    def is_automatic(cls, estimator: Any) -> bool:
+        """Whether engine="auto" takes the engine for such estimators, wherever it is usable."""
+        return cls.automatic is None or isinstance(estimator, cls.automatic)
 
     @classmethod
     def knows(cls, estimator: Any) -> bool:
@@ -181,6 +194,10 @@ class Engine(ABC):
         fit_params: Mapping[str, Any] | None = None,
     ) -> list[Any]:
         """Train a model for each mask and return them, as fitted scikit-learn estimators."""
+
+    def release(self) -> None:
+        """Forget data that the engine keeps on a device."""
+        return
 
     def predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
         """Prediction of a fitted model, where there is a faster way than its own.

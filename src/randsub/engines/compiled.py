@@ -17,7 +17,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from randsub._sklearn import has_valid_params
-from randsub._tables import ScaledArray, frame_kind, n_rows, numeric_columns, to_array
+from randsub._tables import (
+    ScaledArray,
+    as_table,
+    frame_kind,
+    n_rows,
+    numeric_columns,
+    to_array,
+)
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.engines.base import Engine, Learner, is_one_class
 from randsub.engines.generic import GenericEngine
@@ -170,6 +177,23 @@ class CompiledEngine(Engine):
         or says why there is none.
         """
 
+    def _answers(
+        self,
+        X_train: Table,
+        targets: Any,
+        masks: BoolArray,
+        used: IntArray,
+        X_query: Table,
+        seeds: IntArray,
+        weights: FloatArray | None,
+    ) -> FloatArray:
+        """Predictions (T, n_query, C) for masks over the columns that are used, none of them empty.
+
+        The other parameters are those of :class:`MaskBatch`.
+        """
+        rows, query = lines(X_train, used), lines(X_query, used)
+        return self._predict(MaskBatch(rows, targets, masks, query, seeds, weights))
+
     def _steps_aside(self, y_train: Any, sample_weight: FloatArray | None) -> bool:
         """Whether the generic engine should do it (or say why it cannot be done).
 
@@ -193,8 +217,9 @@ class CompiledEngine(Engine):
 
         def left(which: Any) -> FloatArray:
             """Predictions of the generic engine."""
+            rows, query = as_table(X_train), as_table(X_query)
             return self._generic.predict_many(
-                X_train, y_train, masks[which], X_query, seeds[which], sample_weight, fit_params
+                rows, y_train, masks[which], query, seeds[which], sample_weight, fit_params
             )
 
         one_class = classes is not None and is_one_class(y_train)
@@ -212,8 +237,7 @@ class CompiledEngine(Engine):
             # Rows first, and only what must be left out: picking cells one by one takes long.
             kept = masks if len(which) == len(masks) else masks[which]
             kept = kept if len(used) == masks.shape[1] else np.take(kept, used, axis=1)
-            rows, query = lines(X_train, used), lines(X_query, used)
-            answers = self._predict(MaskBatch(rows, targets, kept, query, seeds[which], passed))
+            answers = self._answers(X_train, targets, kept, used, X_query, seeds[which], passed)
             finite = np.isfinite(answers)
             if not finite.all():
                 failed = ~finite.all(axis=(1, 2))
@@ -231,7 +255,7 @@ class CompiledEngine(Engine):
         fit_params: Mapping[str, Any] | None = None,
     ) -> list[Any]:
         """Real scikit-learn estimators, as the generic engine makes them."""
-        return self._generic.fit_many(X, y, masks, seeds, sample_weight, fit_params)
+        return self._generic.fit_many(as_table(X), y, masks, seeds, sample_weight, fit_params)
 
     def predict_fitted(self, model: Any, X: Table) -> FloatArray | None:
         """Without scikit-learn's checks; models that a user has replaced answer for themselves."""

@@ -125,6 +125,7 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
     validation_fraction: float | None = 0.2
     standardize: bool = True
     engine: str | type[Engine] = "auto"
+    device: str | None = None
     n_jobs: int | None = None
     task_timeout: float | None = None
     random_state: Any = None

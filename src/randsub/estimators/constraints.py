@@ -26,6 +26,7 @@ COMMON: dict[str, list[Any]] = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
     "standardize": ["boolean"],
     "engine": [StrOptions({"auto", *ENGINES}), type],
+    "device": [str, None],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
         Interval(Integral, None, -1, closed="right"),

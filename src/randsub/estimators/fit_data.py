@@ -12,8 +12,10 @@ from sklearn.utils import check_random_state
 from randsub._tables import by_column, n_rows
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
-from randsub.engines import ENGINES, Engine, Learner
+from randsub.engines import ENGINES, Engine, Learner, TorchEngine
 from randsub.engines.target_units import needs_units, unit_of
+from randsub.engines.torch.cost import takes_over
+from randsub.engines.torch.device import check_device
 from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.exceptions import SlowEngineWarning
@@ -176,9 +178,9 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     X, X_val = (part := by_column(X)), part if X_val is X else by_column(X_val)
     weight = samples.sample_weight
     most_rows = model._most_rows(n_rows(X))
-    learners = _in_units(given.learners, samples)
+    learners = _in_units([replace(one, device=model.device) for one in given.learners], samples)
     engines = choose_engines(
-        model.engine, learners, X, samples.y, weight, most_rows, given.metadata, given.names
+        model, learners, X, samples.y, weight, most_rows, given.metadata, given.names
     )
     return FitData(
         samples=samples,
@@ -231,7 +233,7 @@ class Choice(NamedTuple):
 
 
 def choose_engines(
-    engine: str | type[Engine],
+    model: Any,
     learners: Sequence[Learner],
     X: Table,
     y: Any,
@@ -242,11 +244,12 @@ def choose_engines(
 ) -> list[Engine]:
     """The engine of each base model; one warning if faster ones step aside.
 
-    ``most_rows`` is the size of the largest training set, by default all of X; ``metadata`` is what
-    else the ``fit`` of each base model is given. The name of a single base model is empty.
+    ``model`` has ``engine``, ``n_estimators`` and ``n_jobs``; ``most_rows`` is the size of the
+    largest training set, by default all of X; ``metadata`` is what else the ``fit`` of each base
+    model is given. The name of a single base model is empty.
     """
     choices = [
-        find_engine(engine, learner, X, y, sample_weight, most_rows, passed)
+        find_engine(model, learner, X, y, sample_weight, most_rows, passed)
         for learner, passed in zip(learners, metadata or [()] * len(learners), strict=True)
     ]
     refusals = {
@@ -260,7 +263,7 @@ def choose_engines(
 
 
 def find_engine(
-    engine: str | type[Engine],
+    model: Any,
     learner: Learner,
     X: Table,
     y: Any,
@@ -269,8 +272,10 @@ def find_engine(
     metadata: Collection[str] = (),
 ) -> Choice:
     """The first engine that reproduces a base model on this data, or that of the user."""
+    engine: str | type[Engine] = model.engine
     estimator, n_train = learner.estimator, n_rows(X) if most_rows is None else most_rows
     weight = sample_weight if learner.passes_weight else None
+    check_device(engine, learner.device)
 
     def obstacle(engine: type[Engine]) -> str | None:
         if engine.most_rows is not None and n_train > engine.most_rows:
@@ -285,8 +290,13 @@ def find_engine(
         return engine.obstacle(estimator, X, y, weight)
 
     if engine == "auto":
+        on_gpu = TorchEngine.knows(estimator) and takes_over(
+            learner, n_train, model.n_estimators, model.n_jobs
+        )
+        if on_gpu and obstacle(TorchEngine) is None:
+            return Choice(TorchEngine, None)
         refusal = None
-        for candidate in ENGINES.values():
+        for candidate in [one for one in ENGINES.values() if one.is_automatic(estimator)]:
             reason = obstacle(candidate)
             if reason is None:
                 return Choice(candidate, refusal)

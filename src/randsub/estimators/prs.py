@@ -185,9 +185,9 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             the same model to the same data. The fit is resumed from there, with bit for bit the
             result of an uninterrupted fit. A file of another fit is refused, and the error lists
             the differences. If ``random_state`` is not an int, the seed of the earlier fit is used.
-            ``n_jobs``, ``task_timeout``, ``verbose`` and the callbacks may differ, and so may
-            ``max_iter`` if training up to the checkpoint would have been the same, which is always
-            the case if the solver has ``n_revivals=0`` and there is one base model.
+            ``device``, ``n_jobs``, ``task_timeout``, ``verbose`` and the callbacks may differ, and
+            so may ``max_iter`` if training up to the checkpoint would have been the same, which is
+            always the case if the solver has ``n_revivals=0`` and there is one base model.
         **fit_params : dict
             Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
             scikit-learn guide on metadata routing.

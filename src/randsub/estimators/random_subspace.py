@@ -143,10 +143,12 @@ class RandomSubspaceRegressor(RegressionEnsemble, BaseRandomSubspace):
         Whether to scale dense numeric columns to mean 0 and standard deviation 1 on the training
         samples. Sparse data is scaled without centring; non-numeric columns of a frame are left
         unchanged.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
-            subclass of Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "torch", \
+            "generic"} or subclass of Engine, default="auto"
         Backend that trains the base models; "auto" is the fastest one that reproduces the base
         model exactly.
+    device : str or None, default=None
+        Device of the engine "torch"; see :class:`randsub.PRSClassifier`.
     n_jobs : int, default=None
         Number of workers. The result does not depend on it, nor on the joblib backend.
     task_timeout : float or None, default=None
@@ -239,10 +241,12 @@ class RandomSubspaceClassifier(ClassificationEnsemble, BaseRandomSubspace):
         Whether to scale dense numeric columns to mean 0 and standard deviation 1 on the training
         samples. Sparse data is scaled without centring; non-numeric columns of a frame are left
         unchanged.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
-            subclass of Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "torch", \
+            "generic"} or subclass of Engine, default="auto"
         Backend that trains the base models; "auto" is the fastest one that reproduces the base
         model exactly.
+    device : str or None, default=None
+        Device of the engine "torch"; see :class:`randsub.PRSClassifier`.
     n_jobs : int, default=None
         Number of workers. The result does not depend on it, nor on the joblib backend.
     task_timeout : float or None, default=None

@@ -100,9 +100,14 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Learning rate, batches, refreshes, revivals and the other numbers of the optimisation; by
         default ``Solver()``. ``Solver.quick()`` is for a first look.
     engine : str or type, default="auto"
-        Backend that trains the base models: "knn", "tree", "svm", "linear_and_bayes", "boosting" or
-        "generic". "auto" is the fastest one that reproduces the base model exactly. A subclass of
-        :class:`randsub.engines.Engine` is a custom backend.
+        Backend that trains the base models: "knn", "tree", "svm", "linear_and_bayes", "boosting",
+        "torch" or "generic". "auto" is the fastest one that reproduces the base model; "torch", on
+        a GPU, where that is much faster. A subclass of :class:`randsub.engines.Engine` is a custom
+        backend.
+    device : str or None, default=None
+        Device of the engine "torch": "cuda", "cuda:1", "mps" or "cpu"; None is a GPU if there is
+        one. With ``engine="auto"``, "cpu" keeps off the GPU, and a GPU that is named is used for
+        all base models that the engine "torch" supports.
     n_jobs : int, default=None
         Number of workers, for base models or for whole repeats. The result is the same for any
         number and any joblib backend.

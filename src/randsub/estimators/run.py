@@ -163,8 +163,9 @@ class EnsembleRun(Run):
         """As ``fit`` would choose it: some engines take no large training sets."""
         learner, data = engine.learner, self.data.dispatcher.data
         _, y, weight, _ = self.data.samples
-        chosen, passed = self.estimator.engine, data.metadata(base)
-        return find_engine(chosen, learner, data.X, y, weight, n_samples, passed).engine(learner)
+        passed = data.metadata(base)
+        choice = find_engine(self.estimator, learner, data.X, y, weight, n_samples, passed)
+        return choice.engine(learner)
 
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""

@@ -73,9 +73,9 @@ def assemble(
 def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) -> Dispatcher:
     """Trains each base model on the scaled data. Targets need no further units: all have 1."""
     X, y = prepared.X, prepared.Y[:, 0]
-    learners = [Learner(base) for base in bases.values()]
+    learners = [Learner(base, device=model.device) for base in bases.values()]
     most_rows = min(sample_limit(model.max_samples, len(X)) or len(X), len(X))
-    engines = choose_engines(model.engine, learners, X, y, None, most_rows, names=[*bases])
+    engines = choose_engines(model, learners, X, y, None, most_rows, names=[*bases])
     return Dispatcher(
         engines,
         Data(X, prepared.X_val, None, {}),

@@ -119,10 +119,12 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     solver : Solver, default=None
         Parameters of the optimisation; by default ``Solver.for_networks()``. Folds and effective
         sample sizes refer to each target.
-    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "generic"} or \
-            subclass of Engine, default="auto"
+    engine : {"auto", "knn", "tree", "svm", "linear_and_bayes", "boosting", "torch", \
+            "generic"} or subclass of Engine, default="auto"
         Backend that trains the base models. "auto" is the fastest one that reproduces the base
         model exactly.
+    device : str or None, default=None
+        Device of the engine "torch"; see :class:`randsub.PRSClassifier`.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number and any joblib backend.
     task_timeout : float or None, default=None
@@ -252,6 +254,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
     block_size: int = 100
     solver: Solver | None = None
     engine: str | type[Engine] = "auto"
+    device: str | None = None
     n_jobs: int | None = None
     task_timeout: float | None = None
     random_state: Any = None

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from randsub._masks import as_sparse, renumbered
 from randsub._sklearn import check_method_params
-from randsub._tables import stack_rows, take_cells
+from randsub._tables import Selection
 from randsub._typing import BoolArray, FloatArray, IntArray, Masks, Table
 
 # A table of up to this many columns is shown to the engine as it is.
@@ -39,23 +39,23 @@ class Data:
 
     def part(
         self, rows: IntArray, columns: IntArray, base: int = 0
-    ) -> tuple[Table, FloatArray | None, dict[str, Any]]:
+    ) -> tuple[Selection, FloatArray | None, dict[str, Any]]:
         """Some columns of X, weights and metadata for a base model, of some training rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         params = check_method_params(self.X, dict(self.metadata(base)), indices=rows)
-        return take_cells(self.X, rows, columns), weight, params
+        return Selection(((self.X, rows),), columns), weight, params
 
     def metadata(self, base: int) -> Mapping[str, Any]:
         """What the ``fit`` of a base model is given, of all rows."""
         given = self.fit_params
         return given if isinstance(given, Mapping) else given[base]
 
-    def query(self, rows: IntArray, val_rows: IntArray, columns: IntArray) -> Table:
+    def query(self, rows: IntArray, val_rows: IntArray, columns: IntArray) -> Selection:
         """Some columns of held-out rows, then of validation rows."""
-        held_out = take_cells(self.X, rows, columns)
+        held_out = (self.X, rows)
         if len(val_rows) == 0:
-            return held_out
-        return stack_rows(held_out, take_cells(self.X_val, val_rows, columns))
+            return Selection((held_out,), columns)
+        return Selection((held_out, (self.X_val, val_rows)), columns)
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ class Dispatcher:
         self._cargo: Cargo | None = None
         # By base model.
         self._seconds_per_model = [0.0] * len(self.engines)
-        self._is_known = [False] * len(self.engines)
+        # On a device the last bit may depend on what is trained together: not on times, then.
+        self._is_known = [engine.on_device for engine in self.engines]
 
     def __enter__(self) -> Self:
         for pool in filter(None, self._pools.values()):
@@ -101,6 +102,8 @@ class Dispatcher:
     def __exit__(self, *details: object) -> None:
         for pool in filter(None, self._pools.values()):
             pool.__exit__(*details)
+        for engine in self.engines:
+            engine.release()
 
     def predict(
         self, assignments: Sequence[Assignment], watch: Watch | None = None
@@ -266,6 +269,8 @@ class Dispatcher:
         prefers, seconds = self.engines[base].prefers, self._seconds_per_model[base]
         if self.time_limit is not None and prefers == "processes":
             return 1
+        if self.engines[base].on_device:
+            return max(largest, 1)
         if workers == 1:
             fitting = SECONDS_PER_LOOK / seconds if is_watched and seconds else largest
             return int(np.clip(fitting, 1, max(largest, 1)))
@@ -382,7 +387,8 @@ class Dispatcher:
         workers in any case.
         """
         # What is overdue elsewhere could not be named here.
-        if "processes" in self._pools or self.time_limit is not None or self.n_jobs == 1:
+        elsewhere = "processes" in self._pools or any(one.on_device for one in self.engines)
+        if elsewhere or self.time_limit is not None or self.n_jobs == 1:
             return False
         return self.n_others() > 1 and not WorkerPool(self.n_jobs, "processes").is_threads()
 

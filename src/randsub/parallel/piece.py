@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from randsub._joblib import cloudpickle
-from randsub._typing import BoolArray, IntArray
+from randsub._typing import BoolArray, IntArray, Table
 from randsub.engines.base import Engine, short_name
 from randsub.exceptions import BaseModelError
 from randsub.parallel.assignment import Data, Rows
@@ -29,13 +29,15 @@ def run_piece(
     engine = engines[rows.base]
     with one_thread():
         start = time.perf_counter()
-        X, weight, params = data.part(rows.train, columns, rows.base)
+        train, weight, params = data.part(rows.train, columns, rows.base)
+        X: Table = train if engine.on_device else train.table()
         unit, y = engine.learner.unit, rows.targets
         if unit is not None:
             y = unit.of_targets(y)
         try:
             if wanted == "predictions":
-                X_query = data.query(rows.query, rows.val, columns)
+                query = data.query(rows.query, rows.val, columns)
+                X_query: Table = query if engine.on_device else query.table()
                 result = engine.predict_many(X, y, masks, X_query, seeds, weight, params)
                 if unit is not None:
                     result = unit.of_predictions(result)

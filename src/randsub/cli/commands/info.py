@@ -22,6 +22,7 @@ _OPTIONAL = {
     "networkx": "graphs",
     "anndata": "expression data",
     "shtab": "shell completion",
+    "torch": "GPUs and neural networks",
 }
 
 OPTIMISTIC = (

@@ -21,7 +21,7 @@ from randsub.engines.linear_and_bayes.moments import class_moments, within_class
 IS_UNBIASED = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 
 
-def _classes_present(learner: Learner, codes: Any) -> tuple[Votes, IntArray, IntArray]:
+def classes_present(learner: Learner, codes: Any) -> tuple[Votes, IntArray, IntArray]:
     """Classes that occur, their counts, and the rows' classes numbered among these."""
     counts = np.bincount(codes, minlength=learner.n_outputs)
     present = np.flatnonzero(counts).astype(np.int64)
@@ -30,7 +30,7 @@ def _classes_present(learner: Learner, codes: Any) -> tuple[Votes, IntArray, Int
     return votes, counts[present], numbers[codes].astype(np.int64)
 
 
-def _priors(estimator: Any, found: FloatArray) -> FloatArray | None:
+def priors_of(estimator: Any, found: FloatArray) -> FloatArray | None:
     """Priors found in the data, or given; None where scikit-learn would refuse or rescale them."""
     if estimator.priors is None:
         return found
@@ -52,10 +52,10 @@ class NaiveBayesFamily(Family):
         """Means and variances once, then each mask's log-likelihoods add up."""
         columns, query, weights = batch.columns, batch.query, weights_of(batch)
         out = batch.answers(learner, np.nan)
-        votes, counts, codes = _classes_present(learner, batch.targets)
+        votes, counts, codes = classes_present(learner, batch.targets)
         totals = np.bincount(codes, weights=weights)
         with np.errstate(invalid="ignore"):
-            priors = _priors(learner.estimator, totals / totals.sum())
+            priors = priors_of(learner.estimator, totals / totals.sum())
         if priors is None:
             return out
         # What scikit-learn takes for nothing.
@@ -99,9 +99,9 @@ class DiscriminantFamily(Family):
         """Scatter within classes once, then one small system per mask."""
         columns, query = batch.columns, batch.query
         out = batch.answers(learner, np.nan)
-        votes, counts, codes = _classes_present(learner, batch.targets)
+        votes, counts, codes = classes_present(learner, batch.targets)
         n_rows, n_classes = len(codes), len(counts)
-        priors = _priors(learner.estimator, counts / n_rows)
+        priors = priors_of(learner.estimator, counts / n_rows)
         if priors is None or not (priors > 0.0).all() or n_rows <= n_classes:
             return out
         factor = float(np.sqrt(1.0 / (n_rows - n_classes if IS_UNBIASED else n_rows)))

@@ -1,0 +1,121 @@
+"""The family of networks of the user: :class:`TorchClassifier` and :class:`TorchRegressor`."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from randsub._tables import frame_kind, to_array
+from randsub._typing import FloatArray, Table
+from randsub.engines.base import Learner, aligned, set_seeds
+from randsub.engines.compiled import Parameters
+from randsub.engines.torch.device import Tensor, in_portions, mask_portions
+from randsub.engines.torch.family import DeviceBatch, TorchFamily, concluded
+from randsub.engines.torch.modules import Task, train
+
+PARAMETERS = Parameters(
+    fixed={},
+    free={"module", "lr", "max_epochs", "batch_size", "weight_decay", "device", "random_state"},
+)
+
+
+class OwnNetworkFamily(TorchFamily):
+    """Networks that users define."""
+
+    parameters: ClassVar[Parameters] = PARAMETERS
+    deterministic: ClassVar[bool] = False
+
+    def __init__(self, *, classifies: bool) -> None:
+        self._kind = classifies
+
+    def steps_aside(self, learner: Learner, y_train: Any) -> bool:
+        """A classifier asked for numbers, or a regressor for classes."""
+        return self._kind != (learner.classes is not None)
+
+    def predict(self, learner: Learner, batch: DeviceBatch) -> FloatArray:
+        """Train, then answer all queries."""
+        task, present, estimator = _task(learner, batch)
+        whole, query = batch.whole_masks(), batch.whole(batch.query)
+        hard = learner.voting == "hard"
+
+        def answer(masks: slice) -> FloatArray:
+            import torch
+
+            stack = train(task, whole[masks], _seeds(learner, batch, masks))
+            held = torch.from_numpy(whole[masks]).to(batch.device)
+
+            def work(those: slice, asked: slice) -> Tensor:
+                inputs = query[asked][None] * held[those][:, None, :]
+                values = stack.values(inputs.to(torch.float32), those)
+                if learner.classes is None:
+                    return estimator.center_ + estimator.scale_ * values.double()
+                return concluded(values, hard=hard)
+
+            found = np.empty((len(held), len(query), task.n_outputs))
+            n_bytes = 16 * query.shape[1] * 4
+            in_portions(work, len(held), len(query), n_bytes, batch.device, found)
+            return found
+
+        parts = mask_portions(answer, len(whole), _bytes(task), batch.device)
+        out = batch.answers(learner)
+        if present is None:
+            out[:] = np.concatenate(parts)
+        else:
+            out[:] = 0.0
+            out[:, :, present] = np.concatenate(parts)
+        return out
+
+    def fit(self, learner: Learner, batch: DeviceBatch, X: Table, y: Any) -> list[Any] | None:
+        """Train, then hand the networks to estimators."""
+        task, _, _ = _task(learner, batch)
+        whole = batch.whole_masks()
+
+        def models(masks: slice) -> list[Any]:
+            states = train(task, whole[masks], _seeds(learner, batch, masks)).states()
+            found = []
+            for state, mask, seed in zip(states, whole[masks], batch.seeds[masks], strict=True):
+                model = _seeded(learner, seed)
+                model.set_params(device=learner.device)
+                model._encode(y)
+                found.append(model._finish(task, state, np.flatnonzero(mask), whole.shape[1]))
+            return found
+
+        parts = mask_portions(models, len(whole), _bytes(task), batch.device)
+        return [model for part in parts for model in part]
+
+    def predict_fitted(self, learner: Learner, model: Any, X: Table) -> FloatArray | None:
+        """As the model does, from any table."""
+        values = to_array(X, np.arange(X.shape[1])) if frame_kind(X) else X
+        if learner.classes is None:
+            return model.predict(values)[:, np.newaxis]
+        return aligned(learner, model, model.predict_proba(values))
+
+
+def _task(learner: Learner, batch: DeviceBatch) -> tuple[Task, Any, Any]:
+    """What the networks share, the classes that occur (None in regression), and the estimator."""
+    estimator = clone(learner.estimator)
+    targets = estimator._encode(batch.targets)
+    present = None if learner.classes is None else estimator.classes_
+    return Task.of(estimator, batch.whole(batch.rows), targets, batch.weights), present, estimator
+
+
+def _seeded(learner: Learner, seed: int) -> Any:
+    model = clone(learner.estimator)
+    set_seeds(model, seed)
+    return model
+
+
+def _seeds(learner: Learner, batch: DeviceBatch, masks: slice) -> list[int]:
+    """Seeds of the networks, as their own ``fit`` would draw them."""
+    found = []
+    for seed in batch.seeds[masks]:
+        state = np.random.RandomState(_seeded(learner, seed).random_state)
+        found.append(int(state.randint(np.iinfo(np.int32).max)))
+    return found
+
+
+def _bytes(task: Task) -> int:
+    """A guess at the memory of a network in training; where it is too low, portions are halved."""
+    n_parameters = sum(one.numel() for one in task.build(0).parameters())
+    size = min(int(task.estimator.batch_size), len(task.rows))
+    return 32 * (n_parameters + size * task.rows.shape[1]) + 24 * len(task.rows)

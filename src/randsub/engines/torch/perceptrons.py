@@ -1,0 +1,429 @@
+"""Many multilayer perceptrons trained at once, as scikit-learn trains one.
+
+The networks have the same layers and see the same rows, each in its own order and by its own
+columns. A step is a batched matrix product per layer. Networks that have converged are taken out
+when they are half of those that are left. On a GPU a step is recorded as a graph: launching its
+kernels one by one would take longer than they run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from randsub._typing import FloatArray, IntArray
+from randsub.engines.torch.device import Tensor, on_device, wide_dtype
+from randsub.engines.torch.shuffles import Shuffles
+
+# From so many steps on, recording them pays.
+STEPS_WORTH_RECORDING = 30
+# As in scikit-learn's optimiser.
+LEAST_LEARNING_RATE = 1e-6
+
+
+class Layers(NamedTuple):
+    """Where the numbers of each layer lie in a row of parameters.
+
+    All coefficients (inputs, outputs), then all intercepts, as in scikit-learn's optimisers.
+    """
+
+    units: tuple[int, ...]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of coefficients and intercepts."""
+        pairs = list(pairwise(self.units))
+        return [*pairs, *((1, n_outputs) for _, n_outputs in pairs)]
+
+    def cut(self, flat: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        """Views of coefficients (B, inputs, outputs) and intercepts (B, 1, outputs)."""
+        views, begin = [], 0
+        for shape in self.shapes:
+            end = begin + int(np.prod(shape))
+            views.append(flat[:, begin:end].unflatten(1, shape))
+            begin = end
+        n_layers = len(self.units) - 1
+        return views[:n_layers], views[n_layers:]
+
+
+@dataclass
+class Record:
+    """How the training of one network went, by the names of scikit-learn's attributes."""
+
+    loss_curve: list[float] = field(default_factory=list)
+    validation_scores: list[float] = field(default_factory=list)
+    no_improvement: int = 0
+    best_loss: float = np.inf
+    best_score: float = -np.inf
+    converged: bool = False
+
+
+class Start(NamedTuple):
+    """What a network begins with.
+
+    Parameters
+    ----------
+    parameters : ndarray of shape (P,)
+        Initial coefficients and intercepts.
+    train, validation : int ndarrays
+        Its rows, and those that decide when it stops; the latter may be empty.
+    generator : numpy.random.RandomState
+        For the order of its rows.
+    """
+
+    parameters: FloatArray
+    train: IntArray
+    validation: IntArray
+    generator: Any
+
+
+class Data(NamedTuple):
+    """Rows (n, M), targets (n, O) as the networks see them, and weights (n,) or None."""
+
+    rows: Tensor
+    targets: Tensor
+    weights: Tensor | None
+
+
+def forward(
+    layers: Layers, flat: Tensor, inputs: Tensor, activation: str, output: str
+) -> list[Tensor]:
+    """Values of all layers, (B, b, units)."""
+    import torch
+
+    values = [inputs]
+    for coefficients, intercepts in zip(*layers.cut(flat), strict=True):
+        raw = torch.baddbmm(intercepts, values[-1], coefficients)
+        last = len(values) == len(layers.units) - 1
+        values.append(activate(raw, output if last else activation))
+    return values
+
+
+def activate(raw: Tensor, name: str) -> Tensor:
+    """One of scikit-learn's activation functions."""
+    import torch
+
+    match name:
+        case "relu":
+            return torch.relu_(raw)
+        case "logistic":
+            return torch.sigmoid_(raw)
+        case "tanh":
+            return torch.tanh_(raw)
+        case "softmax":
+            return torch.softmax(raw, dim=-1)
+    return raw
+
+
+def _slope(values: Tensor, deltas: Tensor, name: str) -> Tensor:
+    """Deltas times the derivative of an activation, from its values."""
+    match name:
+        case "relu":
+            return deltas * (values > 0.0)
+        case "logistic":
+            return deltas * values * (1.0 - values)
+        case "tanh":
+            return deltas * (1.0 - values.square())
+    return deltas
+
+
+class Training:
+    """Networks in training.
+
+    Parameters
+    ----------
+    estimator : MLPClassifier or MLPRegressor
+        Their parameters.
+    layers : Layers
+        The first one as wide as the longest list of columns.
+    output : {"identity", "logistic", "softmax"}
+    data : Data
+    columns, held : tensors of shape (B, width)
+        See :class:`~randsub.engines.torch.family.Bucket`.
+    starts : sequence of Start
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        layers: Layers,
+        output: Literal["identity", "logistic", "softmax"],
+        data: Data,
+        columns: Tensor,
+        held: Tensor,
+        starts: Sequence[Start],
+    ) -> None:
+        import torch
+
+        self._estimator, self._layers, self._output, self._data = estimator, layers, output, data
+        device, dtype = data.rows.device, data.rows.dtype
+        n_networks, self._n_rows = len(starts), len(starts[0].train)
+        self.records = [Record() for _ in starts]
+        self._numbers = np.arange(n_networks)
+        self._columns, self._held = columns, held.to(dtype)
+        parameters = on_device(np.stack([start.parameters for start in starts]), device, dtype)
+        self._parameters = parameters
+        self._first, self._second = torch.zeros_like(parameters), torch.zeros_like(parameters)
+        self._best, self.final = parameters.clone(), parameters.clone()
+        self._rates = np.full(n_networks, float(estimator.learning_rate_init))
+        wide = wide_dtype(device)
+        self._rate = torch.empty((n_networks, 1), dtype=dtype, device=device)
+        self._step_count = torch.zeros((), dtype=wide, device=device)
+        self._at = torch.zeros((), dtype=torch.int64, device=device)
+        self._losses = torch.zeros(n_networks, dtype=wide, device=device)
+        self._order = torch.empty((n_networks, self._n_rows), dtype=torch.int64, device=device)
+        # Without early stopping all networks see the same rows.
+        self._train = self._validation = None
+        if estimator.early_stopping:
+            self._train = on_device(np.stack([start.train for start in starts]), device)
+            self._validation = on_device(np.stack([start.validation for start in starts]), device)
+        self._shuffles = Shuffles(
+            [start.generator for start in starts], self._n_rows, shuffles=bool(estimator.shuffle)
+        )
+        self._graphs: dict[int, Any] = {}
+
+    # -- training ----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Train until all networks have converged; ``final`` has their parameters."""
+        estimator = self._estimator
+        batch_size = estimator.batch_size
+        size = min(200 if batch_size == "auto" else int(batch_size), self._n_rows)
+        sizes = [size] * (self._n_rows // size)
+        if self._n_rows % size:
+            sizes.append(self._n_rows % size)
+        try:
+            for epoch in range(1, estimator.max_iter + 1):
+                self._order.copy_(on_device(self._shuffles.epoch(), self._order.device))
+                self._rate.copy_(on_device(self._rates[:, np.newaxis], self._rate.device))
+                self._at.zero_()
+                self._losses.zero_()
+                for one in sizes:
+                    self._step(one, len(sizes) * estimator.max_iter)
+                if not self._finish_epoch(epoch):
+                    return
+        finally:
+            self._shuffles.close()
+        unfinished = [not self.records[number].converged for number in self._numbers]
+        self._store(np.flatnonzero(unfinished))
+
+    def _step(self, size: int, n_steps: int) -> None:
+        """One step of all networks; recorded the first time, on a GPU."""
+        device = self._parameters.device
+        if device.type != "cuda" or n_steps < STEPS_WORTH_RECORDING:
+            self._take_step(size)
+            return
+        if size not in self._graphs:
+            self._graphs[size] = self._recorded(size)
+        self._graphs[size].replay()
+
+    def _recorded(self, size: int) -> Any:
+        """The graph of a step; what trying it out changes is put back."""
+        import torch
+
+        numbers = (self._parameters, self._first, self._second)
+        state = (*numbers, self._step_count, self._at, self._losses)
+        before = [one.clone() for one in state]
+        stream = torch.cuda.Stream(self._parameters.device)
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            self._take_step(size)
+        torch.cuda.current_stream().wait_stream(stream)
+        for one, former in zip(state, before, strict=True):
+            one.copy_(former)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._take_step(size)
+        return graph
+
+    def _take_step(self, size: int) -> None:
+        """Gradient of the next samples, and the update; in place, without a look from the host."""
+        import torch
+
+        estimator, layers, data = self._estimator, self._layers, self._data
+        places = self._at + torch.arange(size, device=self._at.device)
+        rows = self._order.index_select(1, places)
+        if self._train is not None:
+            rows = self._train.gather(1, rows)
+        targets = data.targets[rows]
+        weights = None if data.weights is None else data.weights[rows]
+        values = forward(
+            layers, self._parameters, self._cells(rows), estimator.activation, self._output
+        )
+        coefficients, _ = layers.cut(self._parameters)
+        total: Any = size if weights is None else weights.sum(dim=1)
+        squares = sum(one.square().sum(dim=(1, 2)) for one in coefficients)
+        loss = _loss(targets, values[-1], weights, self._output)
+        self._losses += size * (loss + 0.5 * estimator.alpha * squares / total)
+        deltas = values[-1] - targets
+        if weights is not None:
+            deltas = deltas * weights.unsqueeze(-1)
+            total = total[:, None, None]
+        of_coefficients, of_intercepts = [], []
+        for layer in range(len(coefficients) - 1, -1, -1):
+            gradient = values[layer].transpose(1, 2) @ deltas
+            gradient = (gradient + estimator.alpha * coefficients[layer]) / total
+            of_coefficients.append(gradient.flatten(1))
+            of_intercepts.append((deltas.sum(dim=1, keepdim=True) / total).flatten(1))
+            if layer:
+                deltas = deltas @ coefficients[layer].transpose(1, 2)
+                deltas = _slope(values[layer], deltas, estimator.activation)
+        self._update(torch.cat([*of_coefficients[::-1], *of_intercepts[::-1]], dim=1))
+        self._at += size
+
+    def _update(self, gradient: Tensor) -> None:
+        estimator = self._estimator
+        if estimator.solver == "sgd":
+            velocity, momentum = self._first, estimator.momentum
+            velocity.mul_(momentum).sub_(self._rate * gradient)
+            step = velocity
+            if estimator.nesterovs_momentum:
+                step = momentum * velocity - self._rate * gradient
+            self._parameters += step
+            return
+        beta_1, beta_2 = estimator.beta_1, estimator.beta_2
+        self._step_count += 1
+        self._first.mul_(beta_1).add_(gradient, alpha=1.0 - beta_1)
+        self._second.mul_(beta_2).addcmul_(gradient, gradient, value=1.0 - beta_2)
+        rate = (1.0 - beta_2**self._step_count).sqrt() / (1.0 - beta_1**self._step_count)
+        rate = float(estimator.learning_rate_init) * rate
+        self._parameters -= rate * self._first / (self._second.sqrt() + estimator.epsilon)
+
+    def _cells(self, rows: Tensor) -> Tensor:
+        """Inputs (B, b, width) of rows (B, b)."""
+        table = self._data.rows
+        cells = table.reshape(-1)[rows[:, :, None] * table.shape[1] + self._columns[:, None, :]]
+        return cells * self._held[:, None, :]
+
+    # -- the end of an epoch -----------------------------------------------------------------------
+
+    def _finish_epoch(self, epoch: int) -> bool:
+        """Note losses and scores, and stop those that do not improve; whether some are left."""
+        estimator = self._estimator
+        losses = (self._losses / self._n_rows).cpu().numpy()
+        scores = self._scores() if estimator.early_stopping else None
+        ended = np.array([self.records[number].converged for number in self._numbers])
+        stopped, improved = np.zeros((2, len(ended)), dtype=bool)
+        for place in np.flatnonzero(~ended).tolist():
+            record = self.records[self._numbers[place]]
+            score = None if scores is None else float(scores[place])
+            improved[place] = _note(record, float(losses[place]), score, estimator.tol)
+            if estimator.solver == "sgd" and estimator.learning_rate == "invscaling":
+                rate = float(estimator.learning_rate_init)
+                self._rates[place] = rate / (epoch * self._n_rows + 1) ** estimator.power_t
+            if record.no_improvement > estimator.n_iter_no_change:
+                stopped[place] = self._stops(place)
+                record.converged = bool(stopped[place])
+                record.no_improvement *= record.converged
+        if scores is not None and improved.any():
+            which = on_device(improved, self._best.device)
+            self._best.copy_(self._best.where(~which[:, None], self._parameters))
+        self._store(np.flatnonzero(stopped))
+        left = np.flatnonzero(~(stopped | ended))
+        if 2 * len(left) <= len(ended):
+            self._keep(left)
+        return len(left) > 0
+
+    def _store(self, places: IntArray) -> None:
+        """Keep the parameters of networks in these places: the last, or the best ones."""
+        if len(places):
+            source = self._best if self._estimator.early_stopping else self._parameters
+            at = on_device(places, source.device)
+            self.final[on_device(self._numbers[places], source.device)] = source[at]
+
+    def _stops(self, place: int) -> bool:
+        """Whether a network that does not improve stops; else its learning rate falls."""
+        estimator = self._estimator
+        if estimator.solver != "sgd" or estimator.learning_rate != "adaptive":
+            return True
+        if self._rates[place] <= LEAST_LEARNING_RATE:
+            return True
+        self._rates[place] /= 5.0
+        return False
+
+    def _keep(self, places: IntArray) -> None:
+        """Go on with the networks in these places alone."""
+        self._numbers, self._rates = self._numbers[places], self._rates[places]
+        self._shuffles.keep(places)
+        self._graphs.clear()
+        at = on_device(places, self._parameters.device)
+        for name in ("parameters", "first", "second", "best", "rate", "columns", "held"):
+            setattr(self, f"_{name}", getattr(self, f"_{name}")[at].clone())
+        self._losses, self._order = self._losses[at].clone(), self._order[at].clone()
+        if self._train is not None and self._validation is not None:
+            self._train, self._validation = self._train[at], self._validation[at]
+
+    def _scores(self) -> FloatArray:
+        """Accuracy or R2 on the validation rows, (B,)."""
+        import torch
+
+        assert self._validation is not None
+        rows, data = self._validation, self._data
+        values = forward(
+            self._layers,
+            self._parameters,
+            self._cells(rows),
+            self._estimator.activation,
+            self._output,
+        )[-1]
+        targets = data.targets[rows]
+        weights = torch.ones_like(targets[:, :, 0])
+        if data.weights is not None:
+            weights = data.weights[rows]
+        shares = weights / weights.sum(dim=1, keepdim=True)
+        if self._output == "identity":
+            return _r2(targets, values, shares.unsqueeze(-1)).cpu().numpy()
+        if self._output == "softmax":
+            is_right = values.argmax(dim=-1) == targets.argmax(dim=-1)
+        else:
+            is_right = ((values > 0.5) == (targets > 0.5)).all(dim=-1)
+        if data.weights is None:
+            # Equal counts are equal scores, to the last bit.
+            score = is_right.sum(dim=1).to(self._losses.dtype) / rows.shape[1]
+        else:
+            score = (is_right * shares).sum(dim=1)
+        return torch.where(values.isfinite().all(dim=(1, 2)), score, torch.nan).cpu().numpy()
+
+
+def _note(record: Record, loss: float, score: float | None, tol: float) -> bool:
+    """Whether a network is better than before; counts epochs in which it is not by ``tol``."""
+    record.loss_curve.append(loss)
+    if score is None:
+        worse, better = loss > record.best_loss - tol, loss < record.best_loss
+        record.best_loss = loss if better else record.best_loss
+    else:
+        record.validation_scores.append(score)
+        worse, better = score < record.best_score + tol, score > record.best_score
+        record.best_score = score if better else record.best_score
+    record.no_improvement = record.no_improvement + 1 if worse else 0
+    return better
+
+
+def _loss(targets: Tensor, values: Tensor, weights: Tensor | None, output: str) -> Tensor:
+    """scikit-learn's loss of each network, (B,), without the penalty."""
+    import torch
+
+    if output == "identity":
+        each = 0.5 * (targets - values).square().mean(dim=-1)
+    else:
+        unit = torch.finfo(values.dtype).eps
+        values = values.clamp(unit, 1.0 - unit)
+        each = -torch.xlogy(targets, values).sum(dim=-1)
+        if output == "logistic":
+            each = each - torch.xlogy(1.0 - targets, 1.0 - values).sum(dim=-1)
+    if weights is None:
+        return each.mean(dim=1)
+    return (each * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+def _r2(targets: Tensor, values: Tensor, shares: Tensor) -> Tensor:
+    """Mean R2 of the outputs; of a constant one 1 if it is met, else 0, as in scikit-learn."""
+    import torch
+
+    errors = ((targets - values).square() * shares).sum(dim=1)
+    center = (targets * shares).sum(dim=1, keepdim=True)
+    spread = ((targets - center).square() * shares).sum(dim=1)
+    score = torch.where(spread > 0.0, 1.0 - errors / spread, (errors == 0.0).to(errors.dtype))
+    return score.mean(dim=-1)

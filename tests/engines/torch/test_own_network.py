@@ -1,0 +1,129 @@
+"""Networks of the user: trained as PyTorch trains one, and as base models that see their places."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils import shuffle
+from sklearn.utils.estimator_checks import check_estimator
+
+from randsub import PRSClassifier, PRSRegressor
+from randsub.engines import Learner, TorchEngine
+from randsub.torch import TorchClassifier, TorchRegressor
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed; see make test-torch.")
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 60)).astype(np.float32)
+HEIGHT = X[:, 0] + X[:, 1]
+LABELS = np.array(["a", "b", "c"])[np.digitize(HEIGHT, [-0.7, 0.7])]
+SEEDS = np.array([5, 6, 7])
+MASKS = RNG.random((3, 60)) < 0.2
+MASKS[:, :2] = True
+
+
+def net(n_columns, n_outputs):
+    from torch import nn
+
+    return nn.Sequential(nn.Linear(n_columns, 8), nn.ReLU(), nn.Linear(8, n_outputs))
+
+
+def conv(n_columns, n_outputs):
+    from torch import nn
+
+    return nn.Sequential(
+        nn.Unflatten(1, (1, 6, 10)),
+        nn.Conv2d(1, 4, 3),
+        nn.ReLU(),
+        nn.Dropout(0.2),
+        nn.Flatten(),
+        nn.Linear(4 * 4 * 8, n_outputs),
+    )
+
+
+def plain_values(mask, seed):
+    """One network trained by PyTorch's own optimiser, on columns that the mask leaves."""
+    first = int(np.random.RandomState(seed).randint(np.iinfo(np.int32).max))
+    own = int(np.random.RandomState(first).randint(np.iinfo(np.int32).max))
+    torch.manual_seed(own)
+    module = net(60, 3)
+    adam = torch.optim.AdamW(module.parameters(), lr=0.01, weight_decay=0.1)
+    rows, codes = torch.from_numpy(X * mask), torch.from_numpy(np.unique(LABELS, False, True)[1])
+    generator, order = np.random.RandomState(own), np.arange(120)
+    for _ in range(3):
+        order = shuffle(order, random_state=generator)
+        for begin in range(0, 120, 50):
+            part = order[begin : begin + 50]
+            loss = torch.nn.functional.cross_entropy(module(rows[part]), codes[part])
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+    with torch.no_grad():
+        return torch.softmax(module(rows[:10]), dim=1).numpy()
+
+
+BASE = TorchClassifier(net, lr=0.01, max_epochs=3, batch_size=50, weight_decay=0.1)
+
+
+def test_many_networks_are_trained_as_one():
+    engine = TorchEngine(Learner(BASE, np.unique(LABELS), "soft"))
+    found = engine.predict_many(X, LABELS, MASKS, X[:10], SEEDS)
+    expected = [plain_values(mask, seed) for mask, seed in zip(MASKS, SEEDS, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    for model, mask, one in zip(
+        engine.fit_many(X, LABELS, MASKS, SEEDS), MASKS, found, strict=True
+    ):
+        np.testing.assert_allclose(model.predict_proba(X[:10, mask]), one, atol=1e-5)
+        assert (model.n_features_in_, model.n_inputs_) == (mask.sum(), 60)
+
+
+@pytest.mark.parametrize("module", [net, conv])
+def test_as_base_models_of_an_ensemble(module):
+    options = {"n_estimators": 6, "max_iter": 3, "random_state": 0}
+    base = TorchClassifier(module, max_epochs=2, lr=0.01)
+    # Every tenth column belongs to one patch.
+    model = PRSClassifier(base, feature_groups=np.arange(60) % 10, **options).fit(X, LABELS)
+    assert model.engine_ == "torch"
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    same = clone(model).set_params(n_jobs=2).fit(X, LABELS)
+    np.testing.assert_array_equal(same.alpha_, model.alpha_)
+
+
+def test_a_regressor_learns_in_any_units():
+    base = TorchRegressor(net, lr=0.02, max_epochs=30)
+    y = 1e4 + 1e-2 * HEIGHT
+    assert base.fit(X, y).score(X, y) > 0.8
+    model = PRSRegressor(base, n_estimators=4, max_iter=2, random_state=0).fit(X, y)
+    assert np.abs(model.predict(X) - 1e4).max() < 1.0
+
+
+@pytest.mark.parametrize("estimator", [TorchClassifier(net), TorchRegressor(net)])
+def test_it_is_a_scikit_learn_estimator(estimator):
+    # As of scikit-learn's own networks: batches of other rows are other steps.
+    other = dict.fromkeys(
+        [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
+        "The samples of a step are drawn from all rows.",
+    )
+    other["check_methods_subset_invariance"] = "Single precision has seven digits."
+    estimator.set_params(max_epochs=20, lr=0.03, device="cpu")
+    check_estimator(estimator, expected_failed_checks=other, on_skip=None)
+
+
+def with_batch_norm(n_columns, n_outputs):
+    return torch.nn.Sequential(torch.nn.BatchNorm1d(n_columns), torch.nn.Linear(n_columns, 3))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (TorchClassifier("net"), "The 'module' parameter of TorchClassifier must be a callable"),
+        (TorchClassifier(lambda a, b: 3), "module must return a torch.nn.Module, got 3"),
+        (TorchClassifier(with_batch_norm), "BatchNorm1d keeps running statistics.*GroupNorm"),
+        (TorchClassifier(net, lr=0.0), "The 'lr' parameter"),
+        (TorchClassifier(net, weight_decay=-1.0), "The 'weight_decay' parameter"),
+    ],
+)
+def test_bad_networks_are_refused(estimator, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        estimator.fit(X, LABELS)
