@@ -244,18 +244,13 @@ class Dispatcher:
         ]
 
     def _note_seconds(
-        self,
-        rows: Sequence[Rows],
-        pieces: Sequence[Piece],
-        answers: Sequence[tuple[Any, float]],
+        self, rows: Sequence[Rows], pieces: Sequence[Piece], answers: Sequence[tuple[Any, float]]
     ) -> None:
-        for base in {rows[piece.number].base for piece in pieces}:
-            spent, n_models = 0.0, 0
-            for piece, (_, seconds) in zip(pieces, answers, strict=True):
-                if rows[piece.number].base == base:
-                    spent += seconds
-                    n_models += len(piece.masks)
-            self._seconds_per_model[base] = spent / n_models
+        totals = np.zeros((len(self.engines), 2))
+        for piece, (_, seconds) in zip(pieces, answers, strict=True):
+            base = rows[piece.number].base
+            totals[base] += seconds, len(piece.masks)
+            self._seconds_per_model[base] = float(totals[base, 0] / totals[base, 1])
 
     def _models_per_task(
         self,
@@ -265,18 +260,18 @@ class Dispatcher:
         workers: int,
         is_watched: bool,
     ) -> int:
-        largest = max((whole.masks.shape[0] for whole in assignments), default=1)
+        largest = max([1, *(whole.masks.shape[0] for whole in assignments)])
         prefers, seconds = self.engines[base].prefers, self._seconds_per_model[base]
         if self.time_limit is not None and prefers == "processes":
             return 1
         if self.engines[base].on_device:
-            return max(largest, 1)
+            return largest
         if workers == 1:
             fitting = SECONDS_PER_LOOK / seconds if is_watched and seconds else largest
-            return int(np.clip(fitting, 1, max(largest, 1)))
+            return int(np.clip(fitting, 1, largest))
         if seconds == 0.0:
             return max(largest // workers, 1)
-        size = int(np.clip(SECONDS_PER_TASK / seconds, 1, max(largest, 1)))
+        size = int(np.clip(SECONDS_PER_TASK / seconds, 1, largest))
         if size == largest and self._takes_threads(prefers, pool):
             # Whole assignments are short. Threads start on work at next to no cost, so it is cut
             # until all workers get the same share, where pieces stay worth that cost.
