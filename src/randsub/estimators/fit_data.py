@@ -275,7 +275,8 @@ def find_engine(
     engine: str | type[Engine] = model.engine
     estimator, n_train = learner.estimator, n_rows(X) if most_rows is None else most_rows
     weight = sample_weight if learner.passes_weight else None
-    check_device(engine, learner.device)
+    if engine == "torch" or learner.device not in (None, "cpu"):
+        check_device(learner.device)
 
     def obstacle(engine: type[Engine]) -> str | None:
         if engine.most_rows is not None and n_train > engine.most_rows:

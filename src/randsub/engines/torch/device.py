@@ -51,12 +51,11 @@ def obstacle_of(device: str | None) -> str | None:
     return None
 
 
-def check_device(engine: Any, device: str | None) -> None:
-    """Raise a ValueError if the user's device, or any for the engine "torch", cannot be used."""
-    if engine == "torch" or device not in (None, "cpu"):
-        reason = obstacle_of(device)
-        if reason is not None:
-            raise ValueError(f"The engine 'torch' {reason}.")
+def check_device(device: str | None) -> None:
+    """Raise a ValueError if nothing can be trained on a device."""
+    reason = obstacle_of(device)
+    if reason is not None:
+        raise ValueError(f"The engine 'torch' {reason}.")
 
 
 def chosen(device: str | None) -> Any:
