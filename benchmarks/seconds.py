@@ -73,7 +73,8 @@ def seconds_table(results: Results) -> list[str]:
     for base, label in LABELS.items():
         for rows in ROWS:
             cells = [known.get((base, rows, columns)) for columns in COLUMNS]
-            lines.append([label, f"{rows:,}", *map(_told, cells)])
+            if any(cells):
+                lines.append([label, f"{rows:,}", *map(_told, cells)])
     return table(
         ["base model", "samples", *(f"{columns:,} features" for columns in COLUMNS)], lines
     )

@@ -109,3 +109,13 @@ def test_a_rate_that_is_none_is_refused_before_any_work(fdr, monkeypatch):
     monkeypatch.setattr("randsub.network.infer.PRSNetwork.fit", None)
     with pytest.raises(ValueError, match="fdr must be a number above 0 and below 1"):
         infer_network(TRUTH.expression, fdr=fdr)
+
+
+def test_a_rate_is_measured_without_a_penalty(monkeypatch):
+    """Which would make it too optimistic."""
+    coefficients = []
+    monkeypatch.setattr(PRSNetwork, "fit", lambda self, *args, **kw: coefficients.append(self.lam))
+    monkeypatch.setattr(PRSNetwork, "links", lambda self, *args, **kw: None)
+    for options in ({}, {"fdr": 0.1}, {"fdr": 0.1, "lam": 0.01}, {"lam": 0.02}):
+        infer_network(TRUTH.expression, **options)
+    assert coefficients == ["path", 0.0, 0.01, 0.02]

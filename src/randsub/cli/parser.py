@@ -259,9 +259,8 @@ def network(options: Options) -> None:
     options.add(
         "--lam X",
         "coefficient of the penalty that lets targets share regulators; 0 to treat each target on "
-        "its own, path to choose it on the validation samples (default: path)",
+        "its own, path to choose it on the validation samples (default: path, or 0 with --fdr)",
         coupling,
-        default="path",
     )
     options.add("--top N", "only the N best links", number_from(int, 1))
     options.add(

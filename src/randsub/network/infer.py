@@ -9,11 +9,20 @@ from randsub.network.links import check_fdr, check_n_links
 from randsub.network.prs import PRSNetwork
 
 
+def default_lam(fdr: float | None) -> float | Literal["path"]:
+    """Coefficient of the penalty, if users do not say.
+
+    With a penalty a regulator of other targets costs less, and a shadow regulates none: a rate that
+    is measured by shadows would be too optimistic.
+    """
+    return "path" if fdr is None else 0.0
+
+
 def infer_network(
     expression: Table,
     regulators: Any = None,
     estimator: Any = None,
-    lam: float | Literal["path"] = "path",
+    lam: float | Literal["path"] | None = None,
     *,
     expression_val: Table | None = None,
     gene_names: Any = None,
@@ -40,9 +49,10 @@ def infer_network(
         The base model, any scikit-learn regressor, or several of them with names, whose shares are
         learned ("auto" for a choice of these); nearest neighbours (``KNeighborsRegressor()``) by
         default.
-    lam : "path" or float, default="path"
+    lam : "path", float or None, default=None
         Coefficient of the penalty that couples the targets; 0 for independent targets, "path" to
-        choose it on validation samples.
+        choose it on validation samples. None is "path", and 0 with ``fdr``, since a penalty makes
+        the rate too optimistic.
     expression_val : same as expression, default=None
         Validation samples; by default a tenth of ``expression`` is set aside.
     gene_names, targets, layer
@@ -88,6 +98,8 @@ def infer_network(
     check_fdr(fdr)
     if fdr is not None:
         parameters = {"shadows": True, **parameters}
+    if lam is None:
+        lam = default_lam(fdr)
     network = PRSNetwork(
         estimator,
         lam=lam,

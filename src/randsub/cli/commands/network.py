@@ -17,6 +17,7 @@ from randsub.cli.tables.column_checks import as_numbers, find_column
 from randsub.cli.tables.identifiers import find_row_labels, rows_look_like_features
 from randsub.cli.training_progress import TrainingProgress
 from randsub.network import PRSNetwork
+from randsub.network.infer import default_lam
 from randsub.solver import Solver
 
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     validation = _read_validation(args, console, expression)
     model = PRSNetwork(
         base,
-        lam=args.lam,
+        lam=default_lam(args.fdr) if args.lam is None else args.lam,
         n_repeats=args.repeats,
         shadows=args.fdr is not None,
         n_jobs=args.jobs,
