@@ -53,6 +53,7 @@ ROOMS = {
         "Engines",
         "Backends that train the base models: the protocol and its implementations.",
     ),
+    "randsub.torch": ("Networks of PyTorch", "Neural networks of your own as base models."),
     "randsub.parallel": (
         "Parallel",
         "Distribution of the work over threads, processes and clusters.",

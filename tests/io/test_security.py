@@ -446,7 +446,7 @@ OUR_TYPES = """
     io.safe_forms.SafeForm
     losses.CrossEntropy losses.Huber losses.MeanOverOutputs losses.PoissonDeviance
     losses.SquaredError
-    network.links.InferredNetwork network.prs.PRSNetwork
+    network.links.InferredNetwork network.prs.PRSNetwork network.ranking.Ranking
     optim.adam.ProjectedAdam optim.descent.ProjectedGradientDescent optim.fisher.FisherAdam
     optim.logit.LogitAdam optim.proximal.ProximalAdam
     optim.proximal.ProximalGradientDescent

@@ -49,6 +49,7 @@ _PAPER_NETWORK: Final[Mapping[str, Any]] = {"ranking": "alpha", "lam_choice": "l
 _WITHOUT_INFLUENCE = (
     "estimator",
     "solver",
+    "device",
     "n_jobs",
     "task_timeout",
     "random_state",

@@ -43,7 +43,7 @@ FIRST_GAP, POWER_OF_WIDTH, SPREAD_OF_GAP = 5.5, -0.35, 0.4
 # logarithm.
 GROWTH, POWER_OF_GAP, SPREAD_OF_GROWTH = 0.08, 2.5, 0.5
 # After a revival: factors of the former gap and growth.
-REVIVED_GAP, REVIVED_GROWTH = 1.1, 2.5
+REVIVED_GAP, REVIVED_GROWTH = 1.1, 1.8
 # Epochs until a plateau, in units of n_iter_no_change.
 UNTIL_PLATEAU = 2.0
 # Subsets tend to a few features.

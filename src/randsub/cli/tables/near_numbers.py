@@ -116,7 +116,9 @@ def has_decimal_commas(frame: pd.DataFrame) -> tuple[str, str] | None:
     if shown is None:
         return None
     floats = (column for _, column in frame.items() if is_float_dtype(column))
-    has_points = any(np.mod(column[np.isfinite(column)], 1.0).any() for column in floats)
+    fractions = (column[np.isfinite(column) & (np.mod(column, 1.0) != 0.0)] for column in floats)
+    # Not every fraction has a point: 1e-06.
+    has_points = any("." in repr(value) for column in fractions for value in column.tolist())
     return None if has_points else shown
 
 
