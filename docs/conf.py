@@ -50,7 +50,7 @@ nitpicky = True
 # Other projects' objects: the build reads nothing from the network.
 OTHERS = (
     *("collections", "dataclasses", "joblib", "matplotlib", "networkx", "numpy", "pandas", "scipy"),
-    "sklearn",
+    *("sklearn", "torch"),
 )
 nitpick_ignore_regex = [(r"py:.*", rf"({'|'.join(OTHERS)})\..*")]
 
@@ -71,7 +71,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"(^|[/\\])(demo|groups)\.py$",
+    "ignore_pattern": r"(^|[/\\])(demo|groups|deep_digits|deep_table)\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "image_srcset": ["2x"],

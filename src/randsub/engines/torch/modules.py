@@ -151,7 +151,7 @@ class TorchClassifier(ClassifierMixin, TorchEstimator):
     classes_ : ndarray of shape (n_classes,)
     module_ : torch.nn.Module
         The trained network.
-    columns_ : ndarray of shape (n_features_in_,)
+    columns_ : ndarray of shape (n_features,)
         Places of the features among the inputs of the network.
     n_inputs_ : int
         Number of inputs of the network.
@@ -222,7 +222,7 @@ class TorchRegressor(RegressorMixin, TorchEstimator):
     Attributes
     ----------
     module_ : torch.nn.Module
-    columns_ : ndarray of shape (n_features_in_,)
+    columns_ : ndarray of shape (n_features,)
     n_inputs_ : int
     n_features_in_ : int
     center_, scale_ : float
