@@ -169,8 +169,8 @@ class EnsembleRun(Run):
 
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""
-        # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
         self._theta = theta
+        # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
         is_bound = callbacks or self.logbook.progress is not None
         n_repeats, dispatcher = len(self.problem.targets), self.problem.dispatcher
         watch = LongFitWatch(self, self.problem, theta, callbacks)
