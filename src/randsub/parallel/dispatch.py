@@ -43,9 +43,9 @@ SECONDS_WORTH_SHARING = 0.001
 # The same where there is one worker and somebody watches, who is told after each task. Cutting
 # costs time: some engines sort the columns of a task before they train its models.
 SECONDS_PER_LOOK = 0.25
-# Largest task of the first dispatch that is watched: the first masks may be empty, and their models
-# much faster than others.
-MOST_UNTRIED = 5
+# Models of each worker whose time decides how the first dispatch that is watched is cut: single
+# masks may be empty, and their models much faster than others.
+MODELS_TRIED = 5
 # Number of tasks for each worker of a cluster, so that bytes and messages do not grow with the
 # number of models; of slow models there may be more tasks, of about so many seconds.
 BUNDLES_PER_WORKER = 4
@@ -199,28 +199,28 @@ class Dispatcher:
 
         If somebody watches, and nothing is known of a base model yet, a few models come first:
         by their time the others are cut into tasks. The first model of a compiled engine shows how
-        long it takes to compile or to load it, the second one is measured.
+        long it takes to compile or to load it, and is not measured with others.
         """
         begun = [0] * len(assignments)
-        most = None
         bases = [base for base, engine in enumerate(self.engines) if engine.prefers == prefers]
-        for _ in range(2 if prefers == "threads" else 1):
+        single = [(1, 1)] * 2 if prefers == "threads" else [(1, workers)]
+        for most, n_models in (*single, (MODELS_TRIED, MODELS_TRIED * workers)):
             wave: list[Piece] = []
             for base in bases:
-                of_base = [n for n, whole in enumerate(assignments) if whole.base == base]
-                if is_watched and not self._is_known[base] and of_base:
-                    n, begin = of_base[0], begun[of_base[0]]
-                    begun[n] += 1 if prefers == "threads" else workers
-                    wave += assignments[n].pieces(n, 1, begin, begun[n])
+                first = next((one for one in enumerate(assignments) if one[1].base == base), None)
+                if is_watched and not self._is_known[base] and first is not None:
+                    n, whole = first
+                    size = min(most, self._models_per_task(base, [whole], pool, workers, True))
+                    wave += whole.pieces(n, size, begun[n], begun[n] + n_models)
+                    begun[n] += n_models
             if wave:
-                most = MOST_UNTRIED
                 yield wave
         for base in bases:
             self._is_known[base] = True
         yield [
             piece
             for base in bases
-            for piece in self._pieces(base, assignments, begun, pool, workers, is_watched, most)
+            for piece in self._pieces(base, assignments, begun, pool, workers, is_watched)
         ]
 
     def _pieces(
@@ -231,12 +231,10 @@ class Dispatcher:
         pool: WorkerPool | None,
         workers: int,
         is_watched: bool,
-        most: int | None,
     ) -> list[Piece]:
         """What is left to be done for one base model, cut for the workers."""
         mine = {n: whole for n, whole in enumerate(assignments) if whole.base == base}
         size = self._models_per_task(base, [*mine.values()], pool, workers, is_watched)
-        size = min(size, most or size)
         return [
             piece
             for number, whole in mine.items()
