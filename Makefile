@@ -11,7 +11,7 @@ BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 ARGS ?= --help
 
-.PHONY: demo test harden test-anndata test-ray test-torch docs lint format bench paper reproduce clean help
+.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch docs lint format bench paper reproduce clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -57,8 +57,22 @@ format: $(VENV)/.linted
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Tests that kill, fill disks, open terminals and clusters, or try examples that hypothesis makes up.
+HOSTILE := tests/hardening tests/walk tests/cli/test_hostile.py tests/estimators/test_clusters.py \
+	tests/estimators/test_at_once.py tests/parallel/test_worker_pool.py tests/benchmarks/test_soak.py
+# Tests of what is around the library: experiments, benchmarks, and the code of the pages.
+AROUND := experiments tests/benchmarks tests/test_docs.py tests/selection/test_page.py
+
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto tests src $(addprefix --ignore=,$(HOSTILE) $(AROUND))
+
+#   make test-hostile  killed workers, full disks, terminals, clusters, hostile examples
+test-hostile: $(VENV)/.tested
+	$(BIN)/python -m pytest -n auto $(HOSTILE)
+
+#   make test-around  the experiments, the benchmarks and the code of the pages
+test-around: $(VENV)/.tested
+	$(BIN)/python -m pytest -n auto $(AROUND) --ignore=tests/benchmarks/test_soak.py
 
 #   make harden the hostile examples of tests/hardening, ten times as many as the tests try
 harden: $(VENV)/.tested

@@ -6,6 +6,10 @@ import pytest
 from randsub.datasets import make_friedman
 
 
+# With a hundred models a round, the portfolio takes half a minute.
+SMALL = {"max_iter": 2, "n_estimators": 6}
+
+
 @pytest.fixture(scope="module")
 def seconds(script):
     return script("seconds")
@@ -31,7 +35,7 @@ def test_a_cell_is_measured(seconds, tmp_path, monkeypatch, base):
     np.save(tmp_path / "y.npy", y)
     real = seconds.PRSRegressor
     monkeypatch.setattr(
-        seconds, "PRSRegressor", lambda base, **more: real(base, **{**more, "max_iter": 2})
+        seconds, "PRSRegressor", lambda base, **more: real(base, **{**more, **SMALL})
     )
     row = seconds.measure({"base": base, "rows": 60, "columns": 30}, tmp_path)
     assert set(row) == set(seconds.MEASURES)

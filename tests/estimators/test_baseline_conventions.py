@@ -17,7 +17,7 @@ from randsub import (
     RaSERegressor,
 )
 
-SMALL = {"n_estimators": 4, "n_candidates": 3, "max_iter": 2, "cv": 3}
+SMALL = {"n_estimators": 3, "n_candidates": 2, "max_iter": 1, "cv": 2}
 
 ESTIMATORS = [
     RandomSubspaceClassifier(n_estimators=4),
@@ -26,10 +26,7 @@ ESTIMATORS = [
     RandomSubspaceRegressor(Ridge(), n_estimators=4, max_features="sqrt"),
     RaSEClassifier(KNeighborsClassifier(3), voting="soft", **SMALL),
     RaSEClassifier(LogisticRegression(), validation_fraction=None, **SMALL),
-    RaSERegressor(
-        HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=2),
-        **{**SMALL, "n_candidates": 2, "max_iter": 1, "cv": 2},
-    ),
+    RaSERegressor(HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=2), **SMALL),
     RaSERegressor(DecisionTreeRegressor(), **SMALL),
 ]
 

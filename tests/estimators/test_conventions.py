@@ -15,13 +15,12 @@ from randsub import PRSClassifier, PRSRegressor
 from randsub.penalties import ExpectedSize
 from randsub.solver import Solver, Window
 
-SMALL = {"n_estimators": 5, "max_iter": 3, "n_batches": 3, "n_revivals": 0}
+SMALL = {"n_estimators": 5, "max_iter": 2, "n_batches": 3, "n_revivals": 0}
 
 CLASSIFIERS = [
     DecisionTreeClassifier(),
     KNeighborsClassifier(3),
     SVC(),
-    LogisticRegression(),
     make_pipeline(StandardScaler(), LogisticRegression()),
     HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2),
 ]
@@ -30,7 +29,6 @@ REGRESSORS = [
     KNeighborsRegressor(3),
     SVR(),
     Ridge(),
-    make_pipeline(StandardScaler(), Ridge()),
     HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=2),
 ]
 ESTIMATORS = [

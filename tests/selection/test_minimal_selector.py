@@ -184,9 +184,9 @@ def test_groups_of_rows_stay_together():
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_change_nothing(backend):
-    X, y = data(60)
+    X, y = data(40)
     model = PRSRegressor(DecisionTreeRegressor(), **flat(**TINY))
-    selector = MinimalSelector(model, cv=3, n_candidates=3, random_state=3)
+    selector = MinimalSelector(model, cv=2, n_candidates=2, random_state=3)
     alone = clone(selector).fit(X, y)
     with joblib.parallel_config(backend=backend):
         together = clone(selector).set_params(n_jobs=2).fit(X, y)
@@ -357,10 +357,10 @@ def test_not_fitted():
 @pytest.mark.filterwarnings("ignore::randsub.exceptions.NoFeatureLeftWarning")
 @parametrize_with_checks(
     [
-        MinimalSelector(Ridge(), cv=3),
+        MinimalSelector(Ridge(), cv=2),
         MinimalSelector(
             PRSRegressor(
-                DecisionTreeRegressor(), **flat(**{**TINY, "n_estimators": 5, "max_iter": 2})
+                DecisionTreeRegressor(), **flat(**{**TINY, "n_estimators": 3, "max_iter": 1})
             ),
             predictor=Ridge(),
             cv=2,

@@ -54,7 +54,7 @@ def independent_statistics(X, relevant):
 
 
 def hypercube_statistics(X, y, relevant):
-    sizes, centres, covariances = fit_clusters(X[:, relevant], y)
+    sizes, centres, covariances = fit_clusters(X[:, relevant], y, n_init=2)
     spreads = np.linalg.eigvalsh(covariances)
     return independent_statistics(X, relevant) | {
         "fraction of class 1": y.mean(),
