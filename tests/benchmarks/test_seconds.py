@@ -5,7 +5,6 @@ import pytest
 
 from randsub.datasets import make_friedman
 
-
 # With a hundred models a round, the portfolio takes half a minute.
 SMALL = {"max_iter": 2, "n_estimators": 6}
 
