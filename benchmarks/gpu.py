@@ -226,13 +226,11 @@ def paper(args: argparse.Namespace) -> Found:
     options = {"max_iter": 200, "n_repeats": 1}
     args = argparse.Namespace(**{**vars(args), "device": None})
     found = compared(KNeighborsClassifier(), X.astype(float), y, args, "auto", **options)
-    large = np.broadcast_to(np.float32(0.0), (100_000, 300))
-    from randsub.estimators.fit_data import choose_engine
-
-    chosen = choose_engine(
-        "auto", KNeighborsClassifier(), large, np.zeros(100_000), None, n_models=100, n_jobs=2
-    )
-    return {**found, "auto at 100,000 x 300": chosen.__name__}
+    X, y = classes(100_000, 300)
+    large = PRSClassifier(
+        KNeighborsClassifier(), n_estimators=20, max_iter=1, max_samples=20_000, n_repeats=1
+    ).fit(X, y)
+    return {**found, "auto at 100,000 x 300": large.engine_}
 
 
 def same(args: argparse.Namespace) -> Found:
