@@ -58,10 +58,11 @@ format: $(VENV)/.linted
 	$(BIN)/ruff check --fix .
 
 # Tests that kill, fill disks, open terminals and clusters, or try examples that hypothesis makes up.
-HOSTILE := tests/hardening tests/walk tests/cli/test_hostile.py tests/estimators/test_clusters.py \
-	tests/estimators/test_at_once.py tests/parallel/test_worker_pool.py tests/benchmarks/test_soak.py
-# Tests of what is around the library: experiments, benchmarks, and the code of the pages.
-AROUND := experiments tests/benchmarks tests/test_docs.py tests/selection/test_page.py
+HOSTILE := tests/hardening tests/walk tests/cli/test_hostile.py tests/cli/test_bad_files.py \
+	tests/estimators/test_clusters.py tests/estimators/test_at_once.py tests/parallel/test_worker_pool.py tests/benchmarks/test_soak.py
+# Tests of what is around the library: experiments, benchmarks, tools, and the code of the pages.
+AROUND := experiments tests/benchmarks tests/test_tools.py tests/test_compile.py tests/test_docs.py \
+	tests/selection/test_page.py
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto tests src $(addprefix --ignore=,$(HOSTILE) $(AROUND))

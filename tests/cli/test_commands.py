@@ -271,8 +271,6 @@ def test_several_base_models(here, capsys):
     assert [name for name, _ in model.estimator] == ["ridge", "tree", "KNeighborsRegressor"]
     assert model.get_params()["tree__max_depth"] == 2
     assert f"Shares of the base models: ridge {model.shares_['ridge']:.2f}, tree " in told
-    assert run(*words, "--force", "--json", "-q") == Exit.DONE
-    assert document(capsys)["shares"] == model.shares_
     assert run("info", "m", "--json") == Exit.DONE
     assert document(capsys)["model"]["shares"] == model.shares_
     assert run("info", "m") == Exit.DONE
