@@ -54,6 +54,28 @@ class SubsetDistribution(ABC):
         """Log-probability of each mask under several thetas (G, n_parameters): (G, n_masks)."""
         return np.stack([self.log_prob(masks, theta) for theta in thetas])
 
+    def log_probs_held(
+        self, masks: csr_array, parameters: IntArray, thetas: FloatArray
+    ) -> FloatArray:
+        """Log-probability of masks over some of the parameters, which hold none of the others.
+
+        Parameters
+        ----------
+        masks : csr_array of shape (n_masks, m)
+        parameters : int ndarray of shape (m,)
+            The parameter of each column of ``masks``; of an independent family.
+        thetas : ndarray of shape (G, n_parameters)
+
+        Returns
+        -------
+        log_probs : ndarray of shape (G, n_masks)
+        """
+        part = thetas[:, parameters]
+        logs = self.log_probs(masks, part)
+        for of_theta, theta, held in zip(logs, thetas, part, strict=True):
+            of_theta += self.log_prob_empty(theta) - self.log_prob_empty(held)
+        return logs
+
     @abstractmethod
     def score(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Gradient of the log-probability in theta, shape (n_masks, n_parameters)."""
@@ -139,6 +161,12 @@ class IndependentBernoulli(SubsetDistribution):
         """Log-probability of each mask under several thetas."""
         rows = as_sparse(masks)
         return _log_probs(rows.indptr, rows.indices, rows.data, thetas)
+
+    def log_probs_held(
+        self, masks: csr_array, parameters: IntArray, thetas: FloatArray
+    ) -> FloatArray:
+        """The same in one compiled call: it is made for every step and every round."""
+        return _log_probs_held(masks.indptr, masks.indices, masks.data, parameters, thetas)
 
     def score(self, masks: Masks, theta: FloatArray) -> FloatArray:
         """Gradient of the log-probability in theta."""
@@ -310,6 +338,21 @@ def _log_probs(begin, columns, ones, thetas):  # type: ignore[no-untyped-def]
                 else:
                     total += ones[p] * _log_odds(thetas[g, columns[p]])
             result[g, t] = total
+    return result
+
+
+@compiled()
+def _log_probs_held(begin, columns, ones, parameters, thetas):  # type: ignore[no-untyped-def]
+    """The same for masks over some parameters; all thetas have those of the others, too."""
+    held = np.empty((len(thetas), len(parameters)))
+    for g in range(len(thetas)):
+        for i in range(len(parameters)):
+            held[g, i] = thetas[g, parameters[i]]
+    result = _log_probs(begin, columns, ones, held)
+    for g in range(len(thetas)):
+        others = _log_prob_empty(thetas[g]) - _log_prob_empty(held[g])
+        for t in range(result.shape[1]):
+            result[g, t] += others
     return result
 
 

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from oracle import Chain, dense
 from randsub._masks import as_sparse
-from randsub.distributions import EDGE, Bernoulli, GroupedBernoulli
+from randsub.distributions import EDGE, Bernoulli, GroupedBernoulli, SubsetDistribution
 from randsub.gradients import score_gradient
 from randsub.solver.loop import _loss_gradients
 from randsub.solver.refresh import with_rows
@@ -58,6 +58,9 @@ def test_log_probabilities_are_those_over_all_parameters(data, masks, n_thetas, 
     found = held.log_probs(family, given_thetas)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(given_thetas, thetas)
+    # What any other independent family would do.
+    plain = SubsetDistribution.log_probs_held(family, held.rows, held.parameters, thetas)
+    np.testing.assert_array_equal(family.log_probs_held(held.rows, held.parameters, thetas), plain)
 
 
 @anything

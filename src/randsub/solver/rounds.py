@@ -103,11 +103,7 @@ class HeldMasks:
         """Log-probability of each mask under several thetas (G, M), shape (G, T)."""
         if len(self.parameters) == self.n_parameters:
             return distribution.log_probs(self.rows, thetas)
-        part = thetas[:, self.parameters]
-        logs = distribution.log_probs(self.rows, part)
-        for of_theta, theta, held in zip(logs, thetas, part, strict=True):
-            of_theta += distribution.log_prob_empty(theta) - distribution.log_prob_empty(held)
-        return logs
+        return distribution.log_probs_held(self.rows, self.parameters, thetas)
 
 
 @dataclass(frozen=True)
