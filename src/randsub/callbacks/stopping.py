@@ -107,8 +107,9 @@ class TimeLimit(Callback):
         would not end in time is dropped. Time for the final ensemble, and for the calibration of
         probabilities, is set aside: it is estimated from the measured time of the models, which is
         taken to grow with the square of their samples, and from members that are trained for it.
-        Time to compile an engine, once per machine, does not count. If a fit has several parts, the
-        time is divided among them in proportion to their work.
+        Time to compile an engine, once per machine, does not count. Repeats are trained one after
+        the other, and those that are done in time are kept, at least the first as far as it came.
+        The time for a network is divided among its parts in proportion to their work.
 
     Raises
     ------
@@ -154,10 +155,11 @@ class _Clock(TimedCallback):
         """Stop if the time is over, also for what comes after training."""
         super().on_models_trained(n_done, n_all)
         # Without its first models a part has no result, so they may use the time of later parts.
-        share = self._run.share if self._has_begun else 1.0
+        share = self._run.time_share if self._has_begun else 1.0
         verdict = self._verdict(share)
         if verdict is None and not self._has_begun and n_done < n_all:
-            return self._despair(n_done, n_all)
+            verdict = self._despair(n_done, n_all)
+        self._run.is_out_of_time |= verdict is not None
         return verdict
 
     def on_start(self, settings: Settings, state: TrainingState) -> None:
@@ -168,7 +170,9 @@ class _Clock(TimedCallback):
     def on_epoch_end(self, state: TrainingState) -> str | None:
         """Stop if the time is over."""
         super().on_epoch_end(state)
-        return self._verdict(self._run.share)
+        verdict = self._verdict(self._run.time_share)
+        self._run.is_out_of_time |= verdict is not None
+        return verdict
 
     def _verdict(self, share: float) -> str | None:
         # The first few models may not be typical: they are judged after a tenth of the time.

@@ -111,12 +111,12 @@ class Bridge(Callback):
     """
 
     def __init__(self, context: Any, run: Run, facts: dict[str, Any]) -> None:
-        self._fit, self._run, self._several = context, run, run.has_parts
+        self._fit, self._run, self._several = context, run, False
         self._facts = {"estimator": run.estimator, **facts}
 
     def on_start(self, settings: Settings, state: TrainingState) -> None:
         """Open the task of this loop, if there are several loops."""
-        self._loop = self._fit
+        self._loop, self._several = self._fit, self._run.has_parts
         if self._several:
             self._loop = self._fit.subcontext(
                 task_name=self._run.name, max_subtasks=settings.max_iter - state.epoch

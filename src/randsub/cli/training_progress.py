@@ -98,7 +98,7 @@ class TrainingProgress(TimedCallback):
         """Say it in a line that stays."""
         if self._updates:
             self._show([])
-        text = advised(advice, "--max-samples {}", "--time-limit")
+        text = advised(advice, "--max-samples {}", "--repeats {}", "--time-limit")
         write_line(f"note: {text}", self._stream)
         self._n_lines = 0
         return True

@@ -23,7 +23,7 @@ from randsub.checkpoint import (
 )
 from randsub.engines import Engine
 from randsub.estimators.fit_data import FitData, find_engine
-from randsub.exceptions import BaseModelError
+from randsub.exceptions import BaseModelError, UnfinishedFitError
 from randsub.parallel import Assignment, one_thread
 from randsub.solver import (
     Callback,
@@ -106,6 +106,23 @@ class EnsembleRun(Run):
     # Theta at the start, and seconds of a member of each base model.
     _theta: FloatArray = field(init=False)
     _member_seconds: list[float] = field(default_factory=list)
+    # Whether repeats are trained one after the other: those that a time limit leaves are whole.
+    _one_by_one: bool = False
+
+    @property
+    def n_repeats(self) -> int:  # type: ignore[override]
+        """Number of tasks."""
+        return len(self.problem.targets)
+
+    @property
+    def first_size(self) -> float:  # type: ignore[override]
+        """Of the first theta."""
+        return float(np.mean([*map(self.problem.distribution.expected_size, self._theta)]))
+
+    @property
+    def time_share(self) -> float:
+        """Each of the repeats that are trained one by one may take all the time that is left."""
+        return 1.0 if self._one_by_one else self.share
 
     @property
     def has_parts(self) -> bool:  # type: ignore[override]
@@ -170,6 +187,7 @@ class EnsembleRun(Run):
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:
         """Train all repeats from theta (P, M), and the members drawn from their best alphas."""
         self._theta = theta
+        self._one_by_one = self._is_one_by_one()
         # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
         is_bound = callbacks or self.logbook.progress is not None
         n_repeats, dispatcher = len(self.problem.targets), self.problem.dispatcher
@@ -184,7 +202,21 @@ class EnsembleRun(Run):
             blocks = [results[block] for block in self._blocks()]
             self._finished = [joined(block) for block in blocks if block]
         result = joined(self._finished)
+        if self._is_over() and n_repeats > 1:
+            done = f"{result.stopped}; {len(result.best_epochs)} of {n_repeats} repeats"
+            result = replace(result, stopped=done)
         return result, self.members(result)
+
+    def _is_over(self) -> bool:
+        """Whether a time limit has ended the repeats that are trained one by one."""
+        return self._one_by_one and self.is_out_of_time
+
+    def _is_one_by_one(self) -> bool:
+        """Under a time limit, or as it was in the fit that is resumed."""
+        if self.logbook.progress is None:
+            return self.time_limit is not None
+        with self.logbook.reading():
+            return bool(self.logbook.progress["current"].get("one_by_one", False))
 
     def _train_together(self, theta: FloatArray, callbacks: Sequence[Callback]) -> None:
         """Train all repeats in lockstep, or those that fit into memory at the same time."""
@@ -195,18 +227,29 @@ class EnsembleRun(Run):
                 continue
             former, self._problem = self._begin(block, problem), problem
             rows = self.problem.rows(np.arange(len(self.problem.targets))[block])
-            # Not named: the next block begins when the predictions of this one are gone.
-            self._finished.append(
-                solve(problem, self.settings, theta[rows], rngs[block], callbacks, former).result()
-            )
+            try:
+                # The state is not named: the next block begins when its predictions are gone.
+                result = solve(
+                    problem, self.settings, theta[rows], rngs[block], callbacks, former
+                ).result()
+            except UnfinishedFitError:
+                if not (self._is_over() and self._finished):
+                    raise
+                break
             del former
-            if self._finished[-1].stopped == "interrupted":
+            is_whole = len(result.history) == self.settings.max_iter
+            if self._is_over() and self._finished and not is_whole:
+                break
+            self._finished.append(result)
+            if self._is_over() or result.stopped == "interrupted":
                 break
 
     def _blocks(self) -> Iterator[slice]:
         """Repeats that are trained at the same time, so that they fit into memory."""
         n_repeats = len(self.problem.targets)
         size = max(1, REPEAT_BYTES // max(map(self._bytes_of, self.problem.targets)))
+        if self._one_by_one:
+            size = 1
         for begin in range(0, n_repeats, size):
             yield slice(begin, min(begin + size, n_repeats))
 
@@ -305,7 +348,8 @@ class EnsembleRun(Run):
         finished = [
             {"max_iter": max_iter, "result": frozen_result(result)} for result in self._finished
         ]
-        self.logbook.write(path, finished, {"max_iter": max_iter, "state": frozen(state)})
+        current = {"max_iter": max_iter, "state": frozen(state), "one_by_one": self._one_by_one}
+        self.logbook.write(path, finished, current)
 
 
 def drawn(

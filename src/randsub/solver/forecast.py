@@ -138,12 +138,15 @@ class LongFit(NamedTuple):
         Number of samples per base model with which it would be faster; None if it would not.
     seconds_with : float
         Expected time with that.
+    n_repeats : int
+        Number of repeats, which share the time.
     """
 
     seconds: float
     seconds_per_model: float
     max_samples: int | None
     seconds_with: float
+    n_repeats: int = 1
 
 
 class Forecast:
@@ -357,7 +360,9 @@ class Forecast:
         if each is None or settings is None:
             return None
         state = self._state
-        size = state.history[-1].expected_size if state is not None and state.history else LAST_SIZE
+        size = self.run.first_size or LAST_SIZE
+        if state is not None and state.history:
+            size = state.history[-1].expected_size
         later = (LAST_SIZE / max(size, 0.1)) ** self.run.power_of_size
         n_models = later * (self._unit * self._refreshes_left(settings) + self.run.models_after)
         if self._refresh is not None:

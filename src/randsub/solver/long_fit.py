@@ -86,11 +86,14 @@ class LongFitWatch(TimedCallback):
         if left is None or each is None or elapsed + left < LONG:
             return
         self._is_told = True
-        advice = LongFit(elapsed + left, each, *self._remedy(elapsed + left))
+        remedy = self._remedy(elapsed + left)
+        advice = LongFit(elapsed + left, each, *remedy, self.forecast.run.n_repeats)
         # All of them are told.
         if not sum(bool(callback.on_long_fit(advice)) for callback in self._callbacks):
             warnings.warn(
-                advised(advice, "max_samples={}", "TimeLimit"), LongFitWarning, stacklevel=2
+                advised(advice, "max_samples={}", "n_repeats={}", "TimeLimit"),
+                LongFitWarning,
+                stacklevel=2,
             )
 
     def _remedy(self, seconds: float) -> tuple[int | None, float]:
@@ -132,23 +135,26 @@ class LongFitWatch(TimedCallback):
         return problem.dispatcher.trial(assignment, engine)
 
 
-def advised(advice: LongFit, max_samples: str, time_limit: str) -> str:
+def advised(advice: LongFit, max_samples: str, n_repeats: str, time_limit: str) -> str:
     """What to do about a long fit, in words.
 
     Parameters
     ----------
     advice : LongFit
-    max_samples : str
-        How the number of samples is set, with braces in its place.
+    max_samples, n_repeats : str
+        How the number of samples, and of repeats, is set, with braces in its place.
     time_limit : str
         How a time limit is called.
     """
-    fewer = "A faster base model would help"
+    times = []
+    if advice.n_repeats > 1:
+        times.append((n_repeats.format(1), advice.seconds / advice.n_repeats))
     if advice.max_samples is not None:
-        fewer = (
-            f"With {max_samples.format(advice.max_samples)} it would take about "
-            f"{duration(advice.seconds_with)}; a faster base model would help, too"
-        )
+        times.append((max_samples.format(advice.max_samples), advice.seconds_with))
+    fewer = "A faster base model would help"
+    if times:
+        known = ", and with ".join(f"{what} about {duration(time)}" for what, time in times)
+        fewer = f"With {known}; a faster base model would help, too"
     return (
         f"This fit will take about {duration(advice.seconds)}, at "
         f"{duration(advice.seconds_per_model)} per base model. {fewer}. {time_limit} ends it in "

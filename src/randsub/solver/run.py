@@ -22,8 +22,12 @@ class Run(ABC):
     share_before, share : float
         Fractions of the whole work that are done before the current loop and after all of its
         epochs: 0 and 1 unless a fit has several parts.
+    n_repeats : int
+        Number of optimisations whose results are averaged.
     n_parameters : int
         Number of features, or of feature groups.
+    first_size : float or None
+        Expected number of features of the first subsets; None if it is that of later ones.
     models_after : float
         Work after the last epoch of the current loop, for the models of the final ensemble among
         others, in models of a refresh.
@@ -31,21 +35,31 @@ class Run(ABC):
         The time of a model goes with this power of the number of its features.
     time_limit : float or None
         Seconds that the fit may take.
+    is_out_of_time : bool
+        Whether a time limit has ended the current loop.
     """
 
     estimator: Any
     has_parts: bool = False
     share_before: float = 0.0
     share: float = 1.0
+    n_repeats: int = 1
     n_parameters: int = 1
+    first_size: float | None = None
     models_after: float = 0.0
     power_of_size: float = 0.25
     time_limit: float | None = None
+    is_out_of_time: bool = False
 
     @property
     def name(self) -> str:
         """Name of what is being trained."""
         return type(self.estimator).__name__
+
+    @property
+    def time_share(self) -> float:
+        """Fraction of a time limit that may be over after the current loop."""
+        return self.share
 
     def share_after(self, done: float) -> float:
         """Fraction of the whole work that is done after a fraction of the current loop."""
