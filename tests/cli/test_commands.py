@@ -179,7 +179,7 @@ def test_info_tells_what_is_there(here, capsys):
     told = document(capsys)
     assert told["model"]["task"] == "regression"
     assert told["data"]["target"] == "y"
-    assert told["training"]["epochs"] == 150
+    assert told["last epoch"]["epoch"] == 150
     assert told["command"].startswith("randsub fit ")
     assert run("info", "model") == Exit.DONE
     assert "PRSRegressor" in capsys.readouterr().out

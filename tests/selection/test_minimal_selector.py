@@ -194,6 +194,19 @@ def test_workers_change_nothing(backend):
     np.testing.assert_array_equal(together.order_, alone.order_)
 
 
+@pytest.mark.parametrize("kind", ["numbers", "frame"])
+def test_the_portfolio_with_missing_values_and_few_rows(kind):
+    X, y = data(24, n_noise=1)
+    X[::7, 1] = np.nan
+    if kind == "frame":
+        X = pd.DataFrame(X, columns=list("abcd"))
+        X["town"] = np.where(X["a"] > 0, "Ghent", "Liege")
+    model = PRSClassifier("auto", **flat(n_estimators=4, max_iter=2, n_batches=2, n_repeats=1))
+    selector = MinimalSelector(model, cv=2, n_candidates=0, random_state=0).fit(X, y > 0)
+    assert 1 <= selector.n_features_ <= X.shape[1]
+    assert np.isfinite(selector.score_)
+
+
 # -- tables and predictors -------------------------------------------------------------------------
 
 
@@ -226,21 +239,21 @@ def test_columns_of_text():
 
 def test_the_default_predictor_is_the_base_model():
     X, y = data()
-    assert isinstance(plain_predictor(Ridge(), X), Ridge)
+    assert isinstance(plain_predictor(Ridge(), X, y), Ridge)
     for base in (KNeighborsRegressor(), DecisionTreeRegressor()):
-        model = plain_predictor(PRSRegressor(base), X)
+        model = plain_predictor(PRSRegressor(base), X, y)
         assert model.n_estimators == 1
     assert model.estimator.n_estimators == 10
     # Columns are scaled, as in PRS.
-    scaled = plain_predictor(PRSRegressor(KNeighborsRegressor()), X)
+    scaled = plain_predictor(PRSRegressor(KNeighborsRegressor()), X, y)
     factors = np.array([1e6, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1e-3])
     np.testing.assert_allclose(
         clone(scaled).fit(X * factors, y).predict(X * factors), clone(scaled).fit(X, y).predict(X)
     )
     mix = [("knn", KNeighborsClassifier()), ("tree", DecisionTreeClassifier())]
-    voting = plain_predictor(PRSClassifier(mix), X)
+    voting = plain_predictor(PRSClassifier(mix), X, y > 0)
     assert voting.fit(X, y > 0).predict_proba(X).shape == (120, 2)
-    assert plain_predictor(PRSRegressor([("a", Ridge()), ("b", Ridge())]), X).fit(X, y).predict(
+    assert plain_predictor(PRSRegressor([("a", Ridge()), ("b", Ridge())]), X, y).fit(X, y).predict(
         X
     ).shape == (120,)
 

@@ -177,10 +177,14 @@ def test_repeats_of_a_fit_with_groups_and_names():
 
 
 @pytest.mark.parametrize(
-    "model", [PRSRegressor(Ridge(), n_repeats=1, max_iter=2), Correlation(0.1)]
+    ("model", "message"),
+    [
+        (PRSRegressor(Ridge(), n_repeats=1, max_iter=2), "fitted with a single repeat"),
+        (Correlation(0.1), "Correlation has no repeats: pass a fitted PRSClassifier"),
+    ],
 )
-def test_a_single_fit_has_no_repeats_to_tell_of(model):
-    with pytest.raises(ValueError, match="fitted with a single repeat"):
+def test_a_single_fit_has_no_repeats_to_tell_of(model, message):
+    with pytest.raises(ValueError, match=message):
         Stability.from_repeats(model.fit(*data()))
 
 

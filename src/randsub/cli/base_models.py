@@ -104,10 +104,11 @@ def make_base_model(name: str, params: Sequence[tuple[str, Any]], task: Task) ->
         module, regressor, classifier = BASE_MODELS[name]
         cls = (regressor or "") if task == "regression" else classifier
     else:
-        near = difflib.get_close_matches(name, BASE_MODELS, n=1)
+        known = [*BASE_MODELS, "auto"]
+        near = difflib.get_close_matches(name.lower(), known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ValueError(
-            f"There is no base model {name!r}; use {', '.join(BASE_MODELS)}, or module:Class.{hint}"
+            f"There is no base model {name!r}; use {', '.join(known)}, or module:Class.{hint}"
         )
     if not cls:
         others = [other for other, (_, regressor, _) in BASE_MODELS.items() if regressor]

@@ -108,9 +108,10 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         most once for validation: 5 repeats at 0.2 are 5 folds. With validation data, or
         ``validation_fraction=None``, repeats differ only in their batches and random draws.
         Training takes ``n_repeats`` times as many base models; the final ensemble has
-        ``n_estimators`` members in any case, an equal share of them for each repeat. "auto" is 5 if
-        there are at least as many features (or groups) as samples, and 20 if there are at least ten
-        times as many, for at most 1,000 samples and without validation data; otherwise 1.
+        ``n_estimators`` members in any case, an equal share of them for each repeat (if there are
+        fewer, one for each of the first repeats). "auto" is 5 if there are at least as many
+        features (or groups) as samples, and 20 if there are at least ten times as many, for at most
+        1,000 samples and without validation data; otherwise 1.
     validation_fraction : float, default=0.2
         Share of the samples set aside to choose the best alpha; the final ensemble is trained on
         all samples. Ignored if ``fit`` is given validation data. None chooses the best alpha by
@@ -148,7 +149,8 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Probability with which a member of the ensemble sees each feature: the mean over repeats,
         and over several base models by share.
     alpha_std_ : ndarray of shape (n_features,)
-        Standard deviation of alpha over repeats; 0 with a single one.
+        Standard deviation of alpha over repeats (with ``ddof=0``); 0 with a single one, which
+        shows no variation.
     alphas_ : ndarray of shape (n_repeats, n_features), or dict of str to such arrays
         Alpha of each repeat; of several base models, that of each by name.
     repeat_alphas_ : ndarray of shape (n_repeats, n_features)
@@ -193,10 +195,11 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         Encodes scaled X as the members expect it, if X has categories, or if missing numbers are
         replaced. Its ``origin_`` is the column of X behind each encoded column.
     history_ : pandas.DataFrame
-        One row per epoch, with means over repeats: objective on the held-out batches and on
-        validation, smallest effective sample size, expected size, whether models were refreshed or
-        features revived before the epoch, and number of base models trained; of several base
-        models also their shares, ``share_knn`` and so on.
+        One row per epoch. Means over repeats: objective on the held-out batches and on validation,
+        and expected size. Of all repeats: smallest effective sample size, whether models were
+        refreshed or features revived before the epoch, and number of base models trained so far.
+        Of several base models also their shares, ``share_knn`` and so on. Repeats that have ended
+        count with their last epoch.
     alpha_path_ : float32 ndarray of shape (n_snapshots, n_features)
         Alpha after each of some epochs, the mean over repeats, for
         :class:`randsub.inspection.PathDisplay`. At most 100 epochs, evenly spaced but for the last
@@ -220,7 +223,7 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     validation_scores_ : ndarray of shape (n_repeats,)
         The same for each repeat.
     stop_reason_ : str
-        Why training ended.
+        Why training ended; of several repeats, "all epochs done" if one of them did all.
     n_models_trained_ : int
         Number of base models trained, the final ensemble included.
     classes_ : ndarray of shape (n_classes,), or list of such arrays

@@ -15,7 +15,8 @@ def refusal_of(bases: Sequence[Any]) -> ValueError:
         f"Input X contains NaN, which the base model{'s' * several} {', '.join(map(repr, bases))} "
         f"do{'' if several else 'es'} not accept. Fill in the missing values, for example with a "
         "SimpleImputer in a pipeline with the base model, remove these rows, or use a base model "
-        "that takes missing values, such as a decision tree."
+        "that takes missing values, such as a decision tree. PRSClassifier('auto') and "
+        "PRSRegressor('auto') fill them in, except in large column-major files."
     )
 
 

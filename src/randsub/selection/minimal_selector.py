@@ -195,7 +195,7 @@ class MinimalSelector(Selector):
             The fitted selector.
         """
         samples = self._checked(X, y, sample_weight)
-        predictor = plain_predictor(self.estimator, samples.X)
+        predictor = plain_predictor(self.estimator, samples.X, samples.y)
         if self.predictor is not None:
             predictor = self.predictor
             check_weights_are_taken(predictor, sample_weight)

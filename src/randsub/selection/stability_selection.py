@@ -105,6 +105,12 @@ class Stability:
         constraints = {name: CONSTRAINTS[name] for name in given}
         validate_parameter_constraints(constraints, given, caller_name="from_repeats")
         check_is_fitted(model)
+        if not hasattr(model, "n_repeats_"):
+            raise ValueError(
+                f"{type(model).__name__} has no repeats: pass a fitted PRSClassifier or "
+                "PRSRegressor, such as the last step of a pipeline, or use "
+                "randsub.selection.stability."
+            )
         if not has_repeats(model):
             raise ValueError(
                 f"{type(model).__name__} was fitted with a single repeat, which shows no "

@@ -64,7 +64,7 @@ def _description(path: Path) -> dict[str, Any]:
     document |= {name: facts[name] for name in ("model", "data", "extra", "scores")}
     history, ranking = folder.history, folder.importances
     if history is not None and len(history):
-        document["training"] = {"epochs": len(history), **history.iloc[-1].to_dict()}
+        document["last epoch"] = {"epoch": len(history), **history.iloc[-1].to_dict()}
     if ranking is not None:
         top = ranking.head(10)
         document["importances"] = dict(zip(top["feature"], top["importance"], strict=True))

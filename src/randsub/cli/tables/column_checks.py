@@ -210,7 +210,8 @@ def check_features(
         raise TableError(
             path,
             f"{_have(gaps)} missing values (first in {_row(X, first)}), which "
-            f"{_refuse(refusing)} not support; fill them in, {_drop(gaps)}, or use --base tree",
+            f"{_refuse(refusing)} not support; fill them in, {_drop(gaps)}, or use --base tree or "
+            "--base auto",
         )
     return with_categories(numbers, X, texts)
 
