@@ -115,12 +115,12 @@ def test_a_long_fit_is_said_in_a_line_that_stays(terminal, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal() if terminal else io.StringIO()
     progress = watched(stream, 2)
-    assert progress.on_long_fit(LongFit(7200.0, 0.25, 1000, 300.0))
+    assert progress.on_long_fit(LongFit(7200.0, 0.25, 1000, 300.0, n_repeats=20))
     progress.on_end(state(2, "plateau"))
     lines = screen(stream.getvalue(), 1000)
     note = next(line for line in lines if line.startswith("note: "))
     assert "about 2 h 0 min, at 0.25 s per base model" in note
-    assert "With --max-samples 1000 it would take about 5 min 0 s" in note
+    assert "With --repeats 1 about 6 min 0 s, and with --max-samples 1000 about 5 min 0 s;" in note
     assert "--time-limit" in note
     assert any(line.startswith("epoch 2/100") for line in lines[lines.index(note) + 1 :])
 

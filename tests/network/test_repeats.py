@@ -190,7 +190,7 @@ def test_ctrl_c_before_all_base_models_have_one_repeat():
 
 def test_a_time_limit_is_for_all_repeats():
     model = make(n_repeats=3, lam=0.01, max_iter=10**5, n_iter_no_change=10**5)
-    fit(model.set_callbacks(TimeLimit(1.5)))
+    fit(model.set_callbacks(TimeLimit(3.0)))
     assert model.n_repeats_ == 3
     assert model.stop_reason_.startswith("TimeLimit: ")
     epochs = model.history_.groupby("repeat").size()

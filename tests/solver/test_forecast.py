@@ -11,6 +11,7 @@ from randsub.solver import EpochRecord, Solver
 from randsub.solver.forecast import (
     FIRST_GAP,
     GROWTH,
+    LAST_SIZE,
     POWER_OF_GAP,
     Forecast,
     Law,
@@ -209,3 +210,20 @@ def test_more_rows_cost_more():
     assert worth([100, 100], 100) == 2.0
     assert worth([200], 100) == 4.0
     assert worth([], 100) == 0.0
+
+
+def test_models_of_large_first_subsets_take_longer_than_later_ones():
+    def left_before_the_first_epoch(first_size):
+        run = Part(n_parameters=300)
+        run.first_size, run.power_of_size = first_size, 1.0
+        now = [0.0]
+        forecast = Forecast(run, lambda: now[0])
+        forecast.prepare(SETTINGS)
+        for n_done in (100, 500):
+            now[0] = 0.01 * n_done
+            forecast.models_trained(n_done, 500)
+        return forecast.seconds_left()
+
+    assert left_before_the_first_epoch(None) == left_before_the_first_epoch(LAST_SIZE)
+    ratio = left_before_the_first_epoch(4 * LAST_SIZE) / left_before_the_first_epoch(LAST_SIZE)
+    assert ratio == pytest.approx(0.25)

@@ -83,12 +83,13 @@ def test_fewer_samples_are_tried_out(monkeypatch):
             return True
 
     X = np.random.default_rng(0).normal(size=(3000, 3))
-    model = PRSRegressor(n_estimators=4, max_iter=3, random_state=0)
+    model = PRSRegressor(n_estimators=4, max_iter=3, n_repeats=2, random_state=0)
     model.set_callbacks(Listener()).fit(X, X[:, 0])
     assert len(advice) == 1
     assert advice[0].max_samples in (500, 20, None)
+    assert advice[0].n_repeats == 2
     assert advice[0].seconds_with <= advice[0].seconds
-    plain = PRSRegressor(n_estimators=4, max_iter=3, random_state=0)
+    plain = PRSRegressor(n_estimators=4, max_iter=3, n_repeats=2, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongFitWarning)
         plain.fit(X, X[:, 0])
