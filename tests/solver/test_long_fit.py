@@ -70,6 +70,17 @@ def test_models_that_waited_for_a_process_to_start_are_no_reason():
     stopped(Starting(4.0))
 
 
+def test_a_single_pause_is_no_reason():
+    """Processes start in the middle, if others of the base models are trained by threads."""
+
+    class Pausing(Slow):
+        def on_models_trained(self, n_done, n_all):
+            self.seconds = 100.0 if n_done == 12 else 0.01
+            return super().on_models_trained(n_done, n_all)
+
+    stopped(Pausing())
+
+
 def test_fewer_samples_are_tried_out(monkeypatch):
     """With a low limit any fit is long, and the advice has a number that it was measured with."""
     monkeypatch.setattr(long_fit, "LONG", 1e-9)

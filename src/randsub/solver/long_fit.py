@@ -53,7 +53,7 @@ class LongFitWatch(TimedCallback):
         super().__init__(run, clock)
         self._problem, self._theta, self._callbacks = problem, theta, callbacks
         self._next_look = SECONDS_BETWEEN_LOOKS
-        self._is_told = False
+        self._is_suspected = self._is_told = False
 
     def on_prepare(self, settings: Settings) -> None:
         """Keep the settings."""
@@ -83,7 +83,10 @@ class LongFitWatch(TimedCallback):
             return
         self._next_look = elapsed + SECONDS_BETWEEN_LOOKS
         left, each = self.forecast.seconds_left(), self.forecast.seconds_per_model()
-        if left is None or each is None or elapsed + left < LONG:
+        is_long = left is not None and elapsed + left >= LONG
+        # Twice in a row: once, models may have waited for processes to start.
+        was_suspected, self._is_suspected = self._is_suspected, is_long
+        if left is None or each is None or not (is_long and was_suspected):
             return
         self._is_told = True
         remedy = self._remedy(elapsed + left)
