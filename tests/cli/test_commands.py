@@ -276,6 +276,18 @@ def test_several_base_models(here, capsys):
     assert run("info", "m") == Exit.DONE
     assert f"ridge                {model.shares_['ridge']:.6g}" in capsys.readouterr().out
     assert run("rank", "m", "--top", "3") == Exit.DONE
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].split()[2:] == [
+        "importance",
+        "alpha_ridge",
+        "alpha_tree",
+        "alpha_KNeighborsRegressor",
+    ]
+    ranking = pd.read_csv("m/importances.csv")
+    best = ranking["feature"][0]
+    place = list(model.feature_names_in_).index(best)
+    assert ranking["alpha_tree"][0] == model.alphas_["tree"].mean(axis=0)[place]
+    assert f"{ranking['alpha_tree'][0]:.4f}" in told[1]
     assert run("predict", "m", "d.csv", "-o", "p.csv") == Exit.DONE
     assert run("select", "m", "d.csv", "--fdr", "0.5", "-o", "s.csv") == Exit.DONE
     assert run("report", "m", "-o", "r.html") == Exit.DONE

@@ -167,7 +167,8 @@ def importances(model: Any, columns: Sequence[str] = ()) -> pd.DataFrame | None:
     -------
     importances : pandas.DataFrame
         Columns ``feature`` and ``importance``, largest first; for a model with several repeats also
-        ``std``, the standard deviation over these, and with feature groups ``group``.
+        ``std``, the standard deviation over these, for one with several base models ``alpha_knn``
+        and so on, the alpha of each, and with feature groups ``group``.
     """
     inner = inner_model(model)
     values = getattr(inner, "feature_importances_", None)
@@ -180,6 +181,9 @@ def importances(model: Any, columns: Sequence[str] = ()) -> pd.DataFrame | None:
     table = pd.DataFrame({"feature": names, "importance": values})
     if has_repeats(inner):
         table["std"] = inner.alpha_std_
+    if hasattr(inner, "shares_"):
+        for name, alphas in inner.alphas_.items():
+            table[f"alpha_{name}"] = alphas.mean(axis=0)
     if hasattr(inner, "feature_groups_"):
         table["group"] = inner.feature_groups_
     # A stable sort keeps ties in the order of the table.

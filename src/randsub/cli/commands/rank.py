@@ -32,9 +32,9 @@ def run(args: argparse.Namespace) -> None:
 def _as_text(ranking: pd.DataFrame) -> str:
     """Aligned columns, with a bar for each importance."""
     numbers = {
-        name: [f"{value:.4f}" for value in ranking[name]]
-        for name in ("importance", "std")
-        if name in ranking
+        str(name): [f"{value:.4f}" for value in ranking[name]]
+        for name in ranking
+        if ranking[name].dtype.kind == "f"
     }
     bars = ["#" * round(20 * value) for value in ranking["importance"]]
     text = ranking.astype(str).assign(**numbers, bar=bars)
