@@ -146,7 +146,7 @@ class EnsembleRun(Run):
         of_refresh = round(n_train * (1.0 - 1.0 / self.settings.n_batches))
         of_refresh = min(of_refresh, self.settings.max_samples or of_refresh)
         rows = [model._most_rows(len(self.data.samples.rows))] * model.n_estimators
-        n_calibrated = model._n_calibrated(self.data) * len(self.problem.targets)
+        n_calibrated = model._n_calibrated(self.data) * self.n_repeats
         return worth([*rows, *[model._most_rows(n_train)] * n_calibrated], of_refresh)
 
     @property
@@ -190,7 +190,7 @@ class EnsembleRun(Run):
         self._one_by_one = self._is_one_by_one()
         # Whoever watches, saves or resumes sees all repeats of a block after each epoch.
         is_bound = callbacks or self.logbook.progress is not None
-        n_repeats, dispatcher = len(self.problem.targets), self.problem.dispatcher
+        n_repeats, dispatcher = self.n_repeats, self.problem.dispatcher
         watch = LongFitWatch(self, self.problem, theta, callbacks)
         if is_bound or n_repeats == 1 or not dispatcher.has_others():
             self._train_together(theta, [*callbacks, watch])
@@ -226,7 +226,7 @@ class EnsembleRun(Run):
             if self._recalled(problem):
                 continue
             former, self._problem = self._begin(block, problem), problem
-            rows = self.problem.rows(np.arange(len(self.problem.targets))[block])
+            rows = self.problem.rows(np.arange(self.n_repeats)[block])
             try:
                 # The state is not named: the next block begins when its predictions are gone.
                 result = solve(
@@ -246,7 +246,7 @@ class EnsembleRun(Run):
 
     def _blocks(self) -> Iterator[slice]:
         """Repeats that are trained at the same time, so that they fit into memory."""
-        n_repeats = len(self.problem.targets)
+        n_repeats = self.n_repeats
         size = max(1, REPEAT_BYTES // max(map(self._bytes_of, self.problem.targets)))
         if self._one_by_one:
             size = 1
@@ -264,7 +264,7 @@ class EnsembleRun(Run):
 
     def _begin(self, block: slice, problem: Problem) -> TrainingState | None:
         """Begin a block of repeats; its state in the resumed fit, if it has one."""
-        n_repeats = len(self.problem.targets)
+        n_repeats = self.n_repeats
         if block != slice(0, n_repeats):
             self._part = f"repeats {block.start + 1} to {block.stop}"
             self.share_before, self.share = block.start / n_repeats, block.stop / n_repeats
