@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from randsub.engines import ENGINES, GenericEngine, Learner
 from randsub.estimators.fit_data import choose_engines, find_engine
 from randsub.exceptions import SlowEngineWarning
+from randsub.parallel import Data
 
 
 def ensemble(engine, n_estimators=1, n_jobs=None):
@@ -14,20 +15,27 @@ def ensemble(engine, n_estimators=1, n_jobs=None):
 
 
 def choose_engine(
-    engine, estimator, X, y, weight, *, bootstrap=False, device=None, model=None, **options
+    engine, estimator, X, y, weight, *, bootstrap=False, device=None, model=None, **rest
 ):
     """The engine of a base model that takes the weights, if there are any."""
     passes = weight is not None
     learner = Learner(estimator, passes_weight=passes, bootstrap=bootstrap, device=device)
-    return find_engine(model or ensemble(engine), learner, X, y, weight, **options).engine
+    return find_engine(model or ensemble(engine), learner, *_data(X, y, weight, **rest)).engine
 
 
-def reason_to_step_aside(estimator, X, y, weight=None, *, bootstrap=False, **options) -> str:
+def _data(X, y, weight, most_rows=None, metadata=()):
+    """Data, targets, and the size of the largest training set."""
+    data = Data(X, X, weight, dict.fromkeys(metadata))
+    return data, y, len(y) if most_rows is None else most_rows
+
+
+def reason_to_step_aside(estimator, X, y, weight=None, *, bootstrap=False, **rest) -> str:
     """The message that scikit-learn trains these models; empty for kinds that no engine knows."""
     learner = Learner(estimator, passes_weight=weight is not None, bootstrap=bootstrap)
+    data = _data(X, y, weight, **rest)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        [engine] = choose_engines(ensemble("auto"), [learner], X, y, weight, **options)
+        [engine] = choose_engines(ensemble("auto"), [learner], *data, [""])
     assert type(engine) is GenericEngine
     known = [
         name
@@ -40,6 +48,8 @@ def reason_to_step_aside(estimator, X, y, weight=None, *, bootstrap=False, **opt
     # What the user has chosen needs no words.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        [engine] = choose_engines(ensemble("generic"), [learner], X, y, weight, **options)
+        [engine] = choose_engines(
+            ensemble("generic"), [learner], *_data(X, y, weight, **rest), [""]
+        )
     assert type(engine) is GenericEngine
     return message

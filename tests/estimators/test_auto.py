@@ -165,6 +165,16 @@ def test_sparse_data_and_weights():
     assert "boosting" not in model.shares_
 
 
+@pytest.mark.parametrize("make, data", [(classifier, (XC, YC)), (regressor, (X, Y))])
+def test_the_unit_of_weights_does_not_matter(make, data):
+    # Powers of two, whose products are exact.
+    weight = np.where(np.arange(80) % 3, 1.0, 4.0)
+    model, other = (make().fit(*data, sample_weight=w) for w in (weight, weight * 2.0**20))
+    np.testing.assert_array_equal(other.alpha_, model.alpha_)
+    np.testing.assert_array_equal(other.predict(data[0]), model.predict(data[0]))
+    assert other.shares_ == model.shares_
+
+
 def test_weights_with_metadata_routing():
     with config_context(enable_metadata_routing=True):
         model = regressor().set_fit_request(sample_weight=True)

@@ -11,16 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from flat_parameters import flat
 from randsub import PRSRegressor
 from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.exceptions import BaseModelError
+from randsub.io import load, save
 
 # Some base models are left to scikit-learn here, which a fit says.
 pytestmark = pytest.mark.filterwarnings("ignore::randsub.exceptions.SlowEngineWarning")
@@ -326,3 +328,142 @@ def test_dates_are_for_base_models_that_take_them():
     )
     model = PRSRegressor(base, n_estimators=2, max_iter=1, random_state=0).fit(X, X["a"])
     assert np.isfinite(model.predict(X)).all()
+
+
+# -- several base models ---------------------------------------------------------------------------
+
+
+def own_encoder():
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+        remainder="passthrough",
+        sparse_threshold=0,
+    )
+    return make_pipeline(columns, Ridge())
+
+
+MIX = [("knn", KNeighborsRegressor()), ("own", own_encoder()), ("tree", DecisionTreeRegressor())]
+
+
+def expect_each_to_see_its_own(model):
+    """Members by their base model: the pipeline gets the columns that exist, others indicators."""
+    encoder = model.column_encoder_
+    assert encoder.unused_by == [1]
+    for member, seen, base in zip(
+        model.estimators_, model.estimators_features_, model.estimators_bases_, strict=True
+    ):
+        n_seen = len(seen) if base == "own" else int(np.isin(encoder.origin_, seen).sum())
+        if len(seen):
+            assert member.n_features_in_ == n_seen
+            assert hasattr(member, "steps") == (base == "own")
+    assert {"own", "knn"} <= set(model.estimators_bases_)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_each_base_model_of_a_list_sees_what_it_would_see_alone(kind, n_jobs):
+    X, y = frame()
+    X = X.drop(columns="kind") if kind == "polars" else X
+    mix = MIX
+    if kind == "polars":
+        X = pl.from_pandas(X)
+        mix = [MIX[0], ("own", make_pipeline(OneHotEncoder(handle_unknown="ignore"), Ridge()))]
+    model = fitted(X, y, mix, n_jobs=n_jobs)
+    expect_each_to_see_its_own(model)
+    assert model.alpha_.shape == (X.shape[1],)
+    answer = model.predict(X)
+    parts = np.zeros(len(y))
+    for member, seen, base, weight in zip(
+        model.estimators_,
+        model.estimators_features_,
+        model.estimators_bases_,
+        model.estimators_weights_,
+        strict=True,
+    ):
+        encoder, scaled = model.column_encoder_, model.standardizer_.transform(X)
+        if base == "own" and len(seen):
+            part = scaled[:, seen.tolist()] if kind == "polars" else scaled.iloc[:, seen]
+        else:
+            part = encoder.transform(X, scaled)[:, np.isin(encoder.origin_, seen)]
+        constant = np.zeros((len(y), 1)) if not len(seen) else part
+        parts += weight * np.ravel(member.predict(constant))
+    np.testing.assert_allclose(answer, parts / model.estimators_weights_.sum(), rtol=1e-9)
+    again = fitted(X, y, mix, n_jobs=1)
+    np.testing.assert_array_equal(again.predict(X), answer)
+
+
+def test_a_list_is_the_same_as_its_only_base_model_on_a_frame():
+    X, y = frame()
+    for name, base in MIX:
+        alone, listed = fitted(X, y, base), fitted(X, y, [(name, base)])
+        np.testing.assert_allclose(listed.alpha_, alone.alpha_, atol=1e-12)
+        np.testing.assert_allclose(listed.predict(X), alone.predict(X), rtol=1e-9)
+
+
+def test_each_sees_its_own_in_validation_data_and_after_loading(tmp_path):
+    X, y = frame()
+    X_val, y_val = frame(30, seed=1)
+    model = PRSRegressor(MIX, **flat(**QUICK)).fit(X, y, X_val=X_val, y_val=y_val)
+    expect_each_to_see_its_own(model)
+    path = tmp_path / "model.skops"
+    save(model, path)
+    loaded = load(path)
+    np.testing.assert_array_equal(loaded.predict(X_val), model.predict(X_val))
+
+
+def test_errors_of_either_kind_name_columns_of_the_frame():
+    class Refusing(Ridge):
+        def predict(self, X):
+            raise ValueError("no")
+
+    X, y = frame()
+    X = X.drop(columns=["kind", "flag"])
+    for refusing in (Refusing(), make_pipeline(own_encoder()[0], Refusing())):
+        mix = [("tree", DecisionTreeRegressor()), ("refusing", refusing)]
+        with pytest.raises(BaseModelError) as caught:
+            fitted(X, y, mix, feature_groups=[[0, 1, 2]])
+        assert list(caught.value.names) == ["a", "colour", "b"]
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_models_that_know_categories_get_them_unless_there_is_text(text):
+    X, y = frame()
+    X = X if text else X.drop(columns="colour")
+    hist = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2)
+    model = fitted(X, y, [("knn", KNeighborsRegressor()), ("hist", hist)])
+    assert model.column_encoder_.unused_by == ([] if text else [1])
+    alone = fitted(X, y, hist)
+    assert (alone.column_encoder_ is not None) == text
+    assert np.isfinite(alone.predict(X)).all()
+
+
+def test_what_a_pipeline_begins_with_decides():
+    X, y = frame()
+    X.loc[3, ["a", "colour"]] = None
+    numbers = [
+        make_pipeline(SimpleImputer(), KNeighborsRegressor()),
+        make_pipeline("passthrough", SimpleImputer(), StandardScaler(), Ridge()),
+        make_pipeline(SimpleImputer(strategy="most_frequent"), Ridge()),
+    ]
+    columns = [
+        make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(), Ridge()),
+        make_pipeline(FunctionTransformer(pd.get_dummies), SimpleImputer(), Ridge()),
+        make_pipeline(own_encoder()[0], SimpleImputer(), Ridge()),
+    ]
+    for base in numbers:
+        assert fitted(X, y, base).column_encoder_.columns.tolist() == [1, 3]
+    X = X[["colour", "kind"]].astype("category")
+    for base in columns:
+        model = PRSRegressor(base, categorical_features="auto", **flat(**QUICK))
+        assert model.fit(X, y).column_encoder_ is None
+
+
+@pytest.mark.parametrize("chosen", ["from_dtype", ["colour", "kind"]])
+def test_the_choice_of_a_user_is_for_all_base_models(chosen):
+    X, y = frame()
+    ridge = make_pipeline(FunctionTransformer(), Ridge())
+    mix = [("knn", KNeighborsRegressor()), ("ridge", ridge)]
+    with pytest.raises(BaseModelError, match="could not convert string"):
+        fitted(X, y, mix)
+    model = fitted(X, y, mix, categorical_features=chosen)
+    assert model.column_encoder_.unused_by == []

@@ -189,8 +189,8 @@ def test_predictions_of_large_tables_come_in_portions(kind, tmp_path, monkeypatc
     monkeypatch.setattr(
         ensembles,
         "average_prediction",
-        lambda engines, models, features, X, *others: (
-            shown.append(X.shape) or average(engines, models, features, X, *others)
+        lambda members, tables, n_jobs: (
+            shown.append(tables[0].shape) or average(members, tables, n_jobs)
         ),
     )
     np.testing.assert_array_equal(model.predict(tables[kind]), at_once)

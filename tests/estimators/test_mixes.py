@@ -434,6 +434,8 @@ def test_categories_of_a_frame(kind):
     hist = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2)
     model = classifier([("knn", KNeighborsClassifier()), ("hist", hist)]).fit(frame, YC)
     assert model.column_encoder_.columns.tolist() == [1]
+    # It takes categories, but no text.
+    assert model.column_encoder_.unused_by == []
     assert {alphas.shape for alphas in model.alphas_.values()} == {(1, 3)}
     assert model.alpha_.argmax() == 1
     assert model.score(frame, YC) > 0.8

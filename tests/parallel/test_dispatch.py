@@ -28,6 +28,7 @@ from randsub.parallel import (
     Assignment,
     Data,
     Dispatcher,
+    Member,
     average_prediction,
     blas_threads,
     dispatch,
@@ -667,13 +668,17 @@ def test_the_average_is_the_plain_mean(learner, n_models, data) -> None:
     seeds = np.arange(n_models)
     models = engine.fit_many(data.X, y, masks, seeds)
     features = [np.flatnonzero(mask) for mask in masks]
-    found = average_prediction([engine], models, features, data.X_val, 1)
+    members = [
+        Member(engine, model, 0, columns, columns)
+        for model, columns in zip(models, features, strict=True)
+    ]
+    found = average_prediction(members, [data.X_val], 1)
     expected = engine.predict_many(data.X, y, masks, data.X_val, seeds).mean(axis=0)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     # The order of the additions is the same for any number of workers.
     for backend in ("threading", "loky"):
         with parallel_config(backend=backend):
-            again = average_prediction([engine], models, features, data.X_val, 2)
+            again = average_prediction(members, [data.X_val], 2)
         np.testing.assert_array_equal(again, found)
 
 
@@ -688,9 +693,8 @@ def test_the_average_is_taken_on_one_native_thread(data) -> None:
     model = Watching().fit(data.X, data.X[:, 0])
     with two_native_threads():
         for n_jobs in (1, 2):
-            average_prediction(
-                [GenericEngine(Learner(model))], [model] * 12, [np.arange(M)] * 12, data.X, n_jobs
-            )
+            member = Member(GenericEngine(Learner(model)), model, 0, np.arange(M), np.arange(M))
+            average_prediction([member] * 12, [data.X], n_jobs)
     assert len(seen) == 24
     assert all(set(sizes) == {1} for sizes in seen)
 
@@ -712,12 +716,22 @@ def test_the_average_of_several_kinds_by_weight(data) -> None:
         for model, columns in zip(models, features, strict=True)
     ]
     expected = np.average(answers, axis=0, weights=weights)[:, np.newaxis]
-    given = (mixed, models, features, data.X_val)
-    found = average_prediction(*given, 1, kinds, weights)
+    members = [
+        Member(mixed[kind], model, kind, columns, columns, weight)
+        for kind, model, columns, weight in zip(kinds, models, features, weights, strict=True)
+    ]
+    tables = [data.X_val] * 2
+    found = average_prediction(members, tables, 1)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     with parallel_config(backend="threading"):
-        np.testing.assert_array_equal(average_prediction(*given, 2, kinds, weights), found)
-    # Weights of 1 are no weights, to the last bit.
-    plain = average_prediction(*given, 1, kinds)
-    np.testing.assert_array_equal(average_prediction(*given, 1, kinds, np.ones(23)), plain)
+        np.testing.assert_array_equal(average_prediction(members, tables, 2), found)
+    alike = [member._replace(weight=1.0) for member in members]
+    plain = average_prediction(alike, tables, 1)
     np.testing.assert_allclose(plain[:, 0], np.mean(answers, axis=0), rtol=1e-12)
+    # Each base model has a table of its own.
+    tables = [data.X_val, data.X_val[:, ::-1].copy()]
+    turned = [
+        member._replace(columns=M - 1 - member.columns) if member.base else member
+        for member in members
+    ]
+    np.testing.assert_allclose(average_prediction(turned, tables, 1), found, rtol=1e-12)

@@ -31,7 +31,15 @@ from randsub.engines import (
     TreeEngine,
 )
 from randsub.exceptions import BaseModelError, BaseModelThreadsWarning
-from randsub.parallel import Assignment, Data, Dispatcher, average_prediction, dispatch, worker_pool
+from randsub.parallel import (
+    Assignment,
+    Data,
+    Dispatcher,
+    Member,
+    average_prediction,
+    dispatch,
+    worker_pool,
+)
 from randsub.parallel.blas_threads import warn_of_idle_threads
 from randsub.parallel.threads import on_threads
 
@@ -322,8 +330,9 @@ def test_any_number_of_workers_gives_the_same_to_the_last_bit(
             # The second time tasks are of another size.
             found += [np.concatenate(dispatcher.predict(work)) for _ in range(2)]
             models = [model for part in dispatcher.fit(work) for model in part]
-            features = [np.flatnonzero(mask) for a in work for mask in a.masks]
-            averages.append(average_prediction([engine], models, features, data.X, n_jobs))
+            seen = [np.flatnonzero(mask) for a in work for mask in a.masks]
+            members = [Member(engine, m, 0, s, s) for m, s in zip(models, seen, strict=True)]
+            averages.append(average_prediction(members, [data.X], n_jobs))
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
     for other in averages[1:]:

@@ -352,7 +352,7 @@ def test_several_base_models_have_a_section(friedman, path, read):
     shares = [f"{share:.3f}" for share in model.shares_.values()]
     assert cells[0:12:4] == shares
     assert [int(n) for n in cells[1:12:4]] == [model.estimators_bases_.count(n) for n, _ in bases]
-    assert cells[2:4] == ["KNeighborsRegressor()", "KNNEngine"]
+    assert cells[2:4] == ["KNeighborsRegressor()", "knn"]
     heads = [e["text"] for e in reader.find("th", under="bases", scope="col")]
     kept = [name for name in model.shares_ if name not in dropped]
     assert heads[5:] == ["Feature", *kept]

@@ -56,6 +56,8 @@ class Learner:
         absence and the presence of a label. None if y is (n,).
     device : str or None
         Device for engines that have the choice; None for the best that there is.
+    name : str
+        That of the base model among several; else empty.
     """
 
     estimator: Any
@@ -66,6 +68,7 @@ class Learner:
     unit: Unit | None = None
     n_targets: int | None = None
     device: str | None = None
+    name: str = ""
 
     @property
     def n_outputs(self) -> int:
@@ -245,7 +248,8 @@ def base_model_at_work(learner: Learner, columns: IntArray) -> Iterator[None]:
 
 def short_name(learner: Learner) -> str:
     """The base model as errors name it."""
-    return " ".join(repr(learner.estimator).split())
+    shown = " ".join(repr(learner.estimator).split())
+    return f"{learner.name!r}, {shown}," if learner.name else shown
 
 
 def fit_one(

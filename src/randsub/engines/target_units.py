@@ -16,7 +16,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 
-from randsub._typing import FloatArray
+from randsub._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,14 @@ class Unit:
             last.constant_ = self.of_predictions(last.constant_)
         elif (turn := _way_back(last)) is not None:
             turn(last, self)
+
+
+def unit_for(estimator: Any, y: Any, weight: FloatArray | None, rows: IntArray) -> Unit | None:
+    """The unit of the targets of some rows, if a base model needs one."""
+    if not needs_units(estimator):
+        return None
+    given = np.ones(len(rows)) if weight is None else weight[rows]
+    return unit_of(np.asarray(y, dtype=float)[rows], given)
 
 
 def unit_of(y: FloatArray, weight: FloatArray) -> Unit | None:

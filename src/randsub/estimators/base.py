@@ -40,15 +40,12 @@ from randsub.estimators.targets import (
 from randsub.estimators.training_rows import TrainingRows
 from randsub.estimators.validation import check_input, check_new_table, takes_missing
 from randsub.exceptions import BaseModelError
-from randsub.parallel import average_prediction
+from randsub.parallel import Member, average_prediction
 from randsub.parallel.blas_threads import warn_of_idle_threads
 
 
 class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
-    """An estimator that trains many copies of another one.
-
-    The constructor of a subclass has the parameter ``estimator``.
-    """
+    """An estimator that trains many copies of another one, its parameter ``estimator``."""
 
     _base_kind: ClassVar[str] = "regressor"
 
@@ -182,6 +179,10 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
         """Whether models of a base model are trained on bootstrap samples."""
         return False
 
+    def _base_weight(self, samples: Samples) -> FloatArray | None:
+        """Weights of the samples for base models that are trained with them."""
+        return samples.sample_weight
+
     def _most_rows(self, n: int) -> int:
         """Largest number of training samples of a member, out of n."""
         return n
@@ -263,46 +264,45 @@ class SubspaceEnsemble(Reportable, BaseModelHolder):
 
     def _ask_members(self, data: FitData) -> None:
         """Raise an error if members of a base model cannot predict, which training did not need."""
-        kinds, _ = self._kinds(slice(None))
-        asked: dict[Any, int] = {}
-        for place, seen in enumerate(self.estimators_features_):
+        asked: dict[int, int] = {}
+        for place, (base, _) in enumerate(self._kinds(slice(None))):
             # A member without columns is a constant, not a base model.
-            if len(seen):
-                asked.setdefault(0 if kinds is None else kinds[place], place)
+            if len(self.estimators_features_[place]):
+                asked.setdefault(base, place)
         for place in asked.values() or [0]:
             self._average_of(data.samples.X, data.samples.rows[:1], slice(place, place + 1))
 
     def _average_of(self, X: Table, rows: IntArray, members: slice = slice(None)) -> FloatArray:
         """The same for rows of a checked table, a portion at a time, and for some members."""
-        models, features = self.estimators_[members], self.estimators_features_[members]
-        kinds, weights = self._kinds(members)
-        scaler, encoder = self.standardizer_, self.column_encoder_
-        origin = columns = np.arange(X.shape[1])
-        if encoder is not None:
-            origin, features = encoder.origin_, [encoder.expand(one) for one in features]
-        elif self._layout[0] is None:
+        scaler, encoder, engines = self.standardizer_, self.column_encoder_, self._engines
+        features, columns = self.estimators_features_[members], np.arange(X.shape[1])
+        if encoder is None and self._layout[0] is None:
             # Of an array, only what the members see is scaled.
-            origin = columns = union(features)
-            features = [np.searchsorted(columns, one) for one in features]
+            columns = union(features)
+        cast = [
+            Member(engines[base], model, base, np.searchsorted(columns, seen), seen, weight)
+            for model, seen, (base, weight) in zip(
+                self.estimators_[members], features, self._kinds(members), strict=True
+            )
+        ]
+        if encoder is not None:
+            cast = [one._replace(columns=encoder.expand(one.features, one.base)) for one in cast]
         answers = []
         try:
             for places in portions(len(rows), len(columns)):
                 part = take_part(X, rows[places], columns)
                 scaled = part if scaler is None else scaler.transform(part, columns)
-                seen = scaled if encoder is None else encoder.transform(part, scaled)
-                answers.append(
-                    average_prediction(
-                        self._engines, models, features, seen, self.n_jobs, kinds, weights
-                    )
-                )
+                n = len(engines)
+                tables = [scaled] * n if encoder is None else encoder.tables(part, scaled, n)
+                answers.append(average_prediction(cast, tables, self.n_jobs))
         except BaseModelError as error:
             names = getattr(self, "feature_names_in_", ())
-            raise error.among(origin.tolist()).once().located(names, None) from error.__cause__
+            raise error.located(names, None) from error.__cause__
         return np.concatenate(answers)
 
-    def _kinds(self, members: slice) -> tuple[IntArray | None, FloatArray | None]:
-        """Base model and weight of some members; None if they are all alike."""
-        return None, None
+    def _kinds(self, members: slice) -> list[tuple[int, float]]:
+        """Place of the base model, and weight, of some members."""
+        return [(0, 1.0)] * len(self.estimators_[members])
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata routing: ``fit`` uses sample weights and passes them to the base model.

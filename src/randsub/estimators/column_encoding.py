@@ -18,13 +18,19 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_object_dtype, is_string_dtype
 from scipy.sparse import issparse
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
 from randsub._tables import frame_kind, numeric_columns, take_cells, take_columns, to_array
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.estimators.groups import column_position
+from randsub.estimators.missing_values import is_nothing
 
+# Transformers that may turn any columns into numbers.
+OPEN = (ColumnTransformer, FeatureUnion, FunctionTransformer)
 # Kind of a missing value, which is a category if the training data has one.
 MISSING = "missing"
 
@@ -37,10 +43,11 @@ def choose_categorical(
     Parameters
     ----------
     categorical_features : {"auto", "from_dtype"}, array-like or None
-        "auto": if a base model is one of scikit-learn's that accepts only numbers, the columns
-        of a frame with a categorical dtype, and those of text or objects that cannot all be
-        converted to numbers. "from_dtype": columns of text, objects or categorical dtype, for any
-        base model. Otherwise the columns: names, positions, or a mask. None: no column.
+        "auto": the columns of a frame with a categorical dtype, and those of text or objects that
+        cannot all be converted to numbers, if one of scikit-learn's base models needs numbers
+        there; they are encoded for such base models alone. "from_dtype": columns of text, objects
+        or categorical dtype, for any base model. Otherwise the columns: names, positions, or a
+        mask. None: no column.
     X : table of shape (n, M)
     bases : sequence of estimators
     names : sequence of str
@@ -52,28 +59,61 @@ def choose_categorical(
         return _listed(categorical_features, X, names)
     if frame_kind(X) is None:
         return np.empty(0, dtype=np.intp)
-    if categorical_features == "auto" and not any(map(_only_numbers, bases)):
+    if categorical_features == "from_dtype":
+        return np.flatnonzero(np.logical_or(*_dtypes(X)))
+    categorical, text = _labels(X)
+    if not any(_needs_numbers(base, has_text=bool(text.any())) for base in bases):
         return np.empty(0, dtype=np.intp)
-    categorical, text = _dtypes(X)
-    if categorical_features == "auto":
-        # Text that can be converted to numbers is, as in scikit-learn; numbers with a categorical
-        # dtype are labels.
-        for j in np.flatnonzero(text).tolist():
-            text[j] = not _is_readable(_values(X, j))
     return np.flatnonzero(categorical | text)
 
 
-def _only_numbers(base: Any) -> bool:
-    """Whether a base model is known to accept only numbers.
+def see_labels(categorical_features: Any, X: Table, bases: Sequence[Any]) -> list[int]:
+    """Places of the base models that see a frame as it is, where it is encoded for others."""
+    if not (isinstance(categorical_features, str) and categorical_features == "auto"):
+        return []
+    has_text = bool(_labels(X)[1].any())
+    return [n for n, base in enumerate(bases) if not _needs_numbers(base, has_text=has_text)]
 
-    Pipelines and meta-estimators may encode categories themselves, and so may estimators of other
-    libraries.
+
+def _needs_numbers(base: Any, *, has_text: bool) -> bool:
+    """Whether a base model, or what a pipeline begins with, is known to accept only numbers.
+
+    Meta-estimators and functions of the user may encode categories themselves, and so may
+    estimators of other libraries. scikit-learn's own that recognise categories by their dtype
+    refuse text.
     """
-    if isinstance(base, Pipeline) or not type(base).__module__.startswith("sklearn."):
+    if isinstance(base, Pipeline):
+        # Some steps leave text as it is.
+        steps = [step for _, step in base.steps if not (is_nothing(step) or _fills_any(step))]
+        return bool(steps) and _needs_numbers(steps[0], has_text=has_text)
+    if not type(base).__module__.startswith("sklearn.") or isinstance(base, OPEN):
         return False
     params = base.get_params(deep=False)
-    takes_them = "categorical_features" in params or get_tags(base).input_tags.categorical
-    return not takes_them and not any(hasattr(value, "fit") for value in params.values())
+    if any(hasattr(value, "fit") for value in params.values()):
+        return False
+    if "categorical_features" not in params:
+        tags = get_tags(base).input_tags
+        return not (tags.categorical or tags.string)
+    listed = params["categorical_features"]
+    by_dtype = isinstance(listed, str) and listed == "from_dtype"
+    return has_text if by_dtype else listed is None
+
+
+def _fills_any(step: Any) -> bool:
+    """Whether a step of a pipeline replaces missing values of any type, and nothing else."""
+    return isinstance(step, SimpleImputer) and step.strategy in ("most_frequent", "constant")
+
+
+def _labels(frame: Table) -> tuple[BoolArray, BoolArray]:
+    """Which columns have a categorical dtype, and which hold text that spells no numbers.
+
+    Text that can be converted to numbers is, as in scikit-learn; numbers with a categorical dtype
+    are labels.
+    """
+    categorical, text = _dtypes(frame)
+    for j in np.flatnonzero(text).tolist():
+        text[j] = not _is_readable(_values(frame, j))
+    return categorical, text
 
 
 def _dtypes(frame: Table) -> tuple[BoolArray, BoolArray]:
@@ -100,7 +140,7 @@ def refuse_times(X: Table, encoded: IntArray, bases: Sequence[Any]) -> None:
     else:
         times = [dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype) for dtype in X.dtypes]
     found = np.setdiff1d(np.flatnonzero(times), encoded)
-    if not len(found) or not any(map(_only_numbers, bases)):
+    if not len(found) or not any(_needs_numbers(base, has_text=True) for base in bases):
         return
     shown = {str(X.columns[j]): str(list(X.dtypes)[j]) for j in found[:5].tolist()}
     raise ValueError(
@@ -174,6 +214,8 @@ class ColumnEncoder:
         Whether missing numbers are replaced.
     centered : int ndarray, default=()
         Positions of the columns of numbers that come with mean 0.
+    unused_by : sequence of int, default=()
+        Places of the base models that see X as it is, since they may encode it themselves.
 
     Attributes
     ----------
@@ -193,10 +235,12 @@ class ColumnEncoder:
         *,
         fills: bool = False,
         centered: Sequence[int] | IntArray = (),
+        unused_by: Sequence[int] = (),
     ) -> None:
         self.columns = columns
         self.fills = fills
         self.centered: IntArray = np.asarray(centered, dtype=np.intp)
+        self.unused_by = list(unused_by)
 
     def fit(self, X: Table, rows: IntArray, weight: FloatArray | None = None) -> Self:
         """Learn the categories, and what replaces missing numbers, from some rows of X."""
@@ -251,9 +295,46 @@ class ColumnEncoder:
             encoded[known, begin + codes[known]] = 1.0
         return encoded
 
-    def expand(self, columns: IntArray) -> IntArray:
-        """Encoded columns of some columns of X."""
-        return np.flatnonzero(np.isin(self.origin_, columns))
+    def tables(self, X: Table, scaled: Table, n_bases: int) -> list[Table]:
+        """What each base model sees of X."""
+        serves = [self.serves(base) for base in range(n_bases)]
+        encoded = self.transform(X, scaled) if any(serves) else scaled
+        return [encoded if served else scaled for served in serves]
+
+    def expand(self, columns: IntArray, base: int = 0) -> IntArray:
+        """Columns that a base model sees of some columns of X."""
+        return np.flatnonzero(np.isin(self.origin_, columns)) if self.serves(base) else columns
+
+    def serves(self, base: int) -> bool:
+        """Whether a base model sees encoded columns."""
+        return base not in self.unused_by
+
+
+def chosen_encoder(
+    categorical_features: Any,
+    X: Table,
+    bases: Sequence[Any],
+    names: Sequence[str],
+    scaled: IntArray,
+    *,
+    fills: bool,
+) -> ColumnEncoder | None:
+    """The encoder that base models need for a table, not fitted; None if they use it as it is.
+
+    ``scaled`` are the columns of numbers that come with mean 0, ``fills`` says whether missing
+    numbers are replaced; the others are as in :func:`choose_categorical`.
+    """
+    columns = choose_categorical(categorical_features, X, bases, names)
+    if frame_kind(X) is not None:
+        refuse_times(X, columns, bases)
+    if not len(columns) and not fills:
+        return None
+    return ColumnEncoder(
+        columns,
+        fills=fills,
+        centered=np.setdiff1d(scaled, columns),
+        unused_by=() if fills else see_labels(categorical_features, X, bases),
+    )
 
 
 def _key(value: Any) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """The data of a fit: as passed by the user, and split and scaled for training."""
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.utils import check_random_state
 
-from randsub._tables import by_column, n_rows
+from randsub._tables import by_column
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner, TorchEngine
-from randsub.engines.target_units import needs_units, unit_of
 from randsub.engines.torch.cost import takes_over
 from randsub.engines.torch.device import check_device
 from randsub.estimators.column_encoding import ColumnEncoder
@@ -171,16 +170,9 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
         standardizer = Standardizer().fit(X, samples.sample_weight, samples.rows)
         X = standardizer.applied_to(samples.X)
         X_val = X if judges is samples else standardizer.applied_to(judges.X)
-    origin = None
-    if given.encoder is not None:
-        X, X_val = given.encoder.transform(samples.X, X), given.encoder.transform(judges.X, X_val)
-        origin = given.encoder.origin_
-    X, X_val = (part := by_column(X)), part if X_val is X else by_column(X_val)
-    weight = samples.sample_weight
-    most_rows = model._most_rows(n_rows(X))
-    learners = _in_units([replace(one, device=model.device) for one in given.learners], samples)
+    data = _shown(given, judges, X, X_val, model._base_weight(samples))
     engines = choose_engines(
-        model, learners, X, samples.y, weight, most_rows, given.metadata, given.names
+        model, given.learners, data, samples.y, model._most_rows(len(samples.y)), given.names
     )
     return FitData(
         samples=samples,
@@ -196,9 +188,8 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
         standardizer=standardizer,
         dispatcher=Dispatcher(
             engines,
-            Data(X, X_val, weight, given.metadata),
+            data,
             model.n_jobs,
-            origin,
             time_limit=model.task_timeout,
         ),
         feature_names=list(getattr(model, "feature_names_in_", ())),
@@ -206,15 +197,19 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
     )
 
 
-def _in_units(learners: Sequence[Learner], samples: Samples) -> list[Learner]:
-    """The learners, with a unit of the targets for those that need one."""
-    found = []
-    for learner in learners:
-        if learner.classes is None and needs_units(learner.estimator):
-            y = np.asarray(samples.y, dtype=float)[samples.rows]
-            learner = replace(learner, unit=unit_of(y, samples.loss_weight()[samples.rows]))
-        found.append(learner)
-    return found
+def _shown(
+    given: Given, judges: Samples, X: Table, X_val: Table, sample_weight: FloatArray | None
+) -> Data:
+    """What base models are trained on, from scaled tables."""
+    encoder, plain = given.encoder, (X, X_val)
+    if encoder is not None:
+        X = encoder.transform(given.samples.X, X)
+        X_val = X if judges is given.samples else encoder.transform(judges.X, X_val)
+    X, X_val = (part := by_column(X)), part if X_val is X else by_column(X_val)
+    data = Data(X, X_val, sample_weight, given.metadata)
+    if encoder is None:
+        return data
+    return replace(data, origin=encoder.origin_, plain=plain, shown_plain=encoder.unused_by)
 
 
 class Choice(NamedTuple):
@@ -235,22 +230,19 @@ class Choice(NamedTuple):
 def choose_engines(
     model: Any,
     learners: Sequence[Learner],
-    X: Table,
+    data: Data,
     y: Any,
-    sample_weight: FloatArray | None,
-    most_rows: int | None = None,
-    metadata: Sequence[Collection[str]] | None = None,
-    names: Sequence[str] = ("",),
+    most_rows: int,
+    names: Sequence[str],
 ) -> list[Engine]:
     """The engine of each base model; one warning if faster ones step aside.
 
     ``model`` has ``engine``, ``n_estimators`` and ``n_jobs``; ``most_rows`` is the size of the
-    largest training set, by default all of X; ``metadata`` is what else the ``fit`` of each base
-    model is given. The name of a single base model is empty.
+    largest training set. The name of a single base model is empty.
     """
     choices = [
-        find_engine(model, learner, X, y, sample_weight, most_rows, passed)
-        for learner, passed in zip(learners, metadata or [()] * len(learners), strict=True)
+        find_engine(model, learner, data, y, most_rows, base)
+        for base, learner in enumerate(learners)
     ]
     refusals = {
         name or repr(learner.estimator): choice.refusal
@@ -265,16 +257,18 @@ def choose_engines(
 def find_engine(
     model: Any,
     learner: Learner,
-    X: Table,
+    data: Data,
     y: Any,
-    sample_weight: FloatArray | None,
-    most_rows: int | None = None,
-    metadata: Collection[str] = (),
+    n_train: int,
+    base: int = 0,
 ) -> Choice:
-    """The first engine that reproduces a base model on this data, or that of the user."""
+    """The first engine that reproduces a base model on this data, or that of the user.
+
+    ``base`` is the place of the base model, and ``n_train`` the size of the largest training set.
+    """
     engine: str | type[Engine] = model.engine
-    estimator, n_train = learner.estimator, n_rows(X) if most_rows is None else most_rows
-    weight = sample_weight if learner.passes_weight else None
+    estimator, metadata = learner.estimator, data.metadata(base)
+    X, weight = data.tables(base)[0], data.sample_weight if learner.passes_weight else None
     if engine == "torch" or learner.device not in (None, "cpu"):
         check_device(learner.device)
 

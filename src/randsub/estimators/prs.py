@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from randsub._sklearn import fit_context
-from randsub._typing import FloatArray, IntArray, Table
+from randsub._typing import FloatArray, Table
 from randsub.callbacks.support import CallbackSupport
 from randsub.checkpoint import Logbook
 from randsub.distributions import SubsetDistribution
@@ -140,12 +140,12 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
         """Whether base models have names."""
         return is_mix(self.estimator) or self._chooses_bases
 
-    def _kinds(self, members: slice) -> tuple[IntArray | None, FloatArray | None]:
+    def _kinds(self, members: slice) -> list[tuple[int, float]]:
         if not hasattr(self, "shares_"):
-            return None, None
-        numbers = {name: number for number, name in enumerate(self.shares_)}
-        kinds = [numbers[name] for name in self.estimators_bases_[members]]
-        return np.array(kinds, dtype=np.intp), self.estimators_weights_[members]
+            return super()._kinds(members)
+        places = {name: place for place, name in enumerate(self.shares_)}
+        bases = [places[name] for name in self.estimators_bases_[members]]
+        return [*zip(bases, self.estimators_weights_[members].tolist(), strict=True)]
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -216,6 +216,14 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             is_tree = isinstance(base, DecisionTreeClassifier | DecisionTreeRegressor)
             return is_tree and self.n_features_in_ < WIDE * n_samples
         return self.bootstrap
+
+    def _base_weight(self, samples: Samples) -> FloatArray | None:
+        weight = samples.sample_weight
+        if weight is None or not self._chooses_bases:
+            return weight
+        # C of a support vector machine is per unit of weight, and its default is for weights
+        # around 1; nobody has chosen it for others.
+        return weight / weight[samples.rows].mean()
 
     def _most_rows(self, n: int) -> int:
         limit = sample_limit(self.max_samples, n)

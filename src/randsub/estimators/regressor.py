@@ -32,7 +32,8 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         2,000 samples, alpha is learned from models of 2,000; members see all.
     n_estimators : int, default=100
         Number of members of the final ensemble, and of models per batch during training; with
-        several base models, of models of each per batch.
+        several base models, of models of each per batch. Members are allotted by share; where
+        there are fewer of them than base models, the largest shares are represented.
     alpha_init : "auto", float or array-like, default="auto"
         Selection probabilities at the start. "auto" is ``min(0.5, 5 / n_estimators)``, so that
         each feature is seen by about five models per batch; with more than 600 features, the
@@ -55,10 +56,11 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
         Columns that hold categories. They are one-hot encoded: a missing value is a category,
         unseen categories encode to zeros, and the indicators of a column are drawn together, so
         that alpha is about the columns of X. "auto" encodes columns of a frame with a categorical
-        type, or with text that does not spell numbers, if the base model is one of scikit-learn's
-        that takes numbers only; pipelines, models that handle categories and those of other
-        libraries get such columns unchanged. "from_dtype" encodes all columns of text, objects or
-        categories, whatever the base model; a list of names or positions, these; None, nothing.
+        type, or with text that does not spell numbers, for scikit-learn's base models that take
+        numbers only, and for pipelines that begin with such a step; models that handle categories
+        and those of other libraries get such columns unchanged. "from_dtype" encodes all columns of
+        text, objects or categories, whatever the base model; a list of names or positions, these;
+        None, nothing.
     distribution : "auto" or SubsetDistribution, default="auto"
         Law of the subsets. "auto" is one independent coin per column or group.
     max_samples : int or float, default=None

@@ -179,9 +179,7 @@ class EnsembleRun(Run):
     def engine_for(self, engine: Engine, base: int, n_samples: int) -> Engine:
         """As ``fit`` would choose it: some engines take no large training sets."""
         learner, data = engine.learner, self.data.dispatcher.data
-        _, y, weight, _ = self.data.samples
-        passed = data.metadata(base)
-        choice = find_engine(self.estimator, learner, data.X, y, weight, n_samples, passed)
+        choice = find_engine(self.estimator, learner, data, self.data.samples.y, n_samples, base)
         return choice.engine(learner)
 
     def trained(self, theta: FloatArray, callbacks: Sequence[Callback]) -> tuple[Result, Members]:

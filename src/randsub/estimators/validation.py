@@ -27,7 +27,8 @@ from randsub._tables import (
     to_array,
 )
 from randsub._typing import IntArray, Table
-from randsub.estimators.column_encoding import ColumnEncoder, choose_categorical, refuse_times
+from randsub.engines.target_units import unit_for
+from randsub.estimators.column_encoding import ColumnEncoder, chosen_encoder
 from randsub.estimators.fit_data import Given, Layout, Samples
 from randsub.estimators.missing_values import (
     fills_missing,
@@ -77,11 +78,16 @@ def check_input(
     _check_missing(model, X, encoder, tags)
     kind = frame_kind(X)
     layout = (kind, list(X.columns)) if kind else ("sparse" if issparse(X) else None, [])
+    targets = (samples.y, samples.sample_weight, samples.rows)
     learners = [
         replace(
-            model._learner(base, passes_weight, len(samples.rows), len(bases)), n_targets=n_targets
+            model._learner(base, passes_weight, len(samples.rows), len(bases)),
+            n_targets=n_targets,
+            unit=unit_for(base, *targets) if model._task == "regression" else None,
+            device=model.device,
+            name=name,
         )
-        for base, (passes_weight, _) in zip(bases.values(), routed, strict=True)
+        for (name, base), (passes_weight, _) in zip(bases.items(), routed, strict=True)
     ]
     metadata = [params for _, params in routed]
     given = Given([*bases], learners, samples, None, metadata, layout, encoder)
@@ -139,15 +145,10 @@ def _encoder(model: Any, samples: Samples, bases: Sequence[Any]) -> ColumnEncode
     if frame_kind(X) is None and not _lists_categories(model) and not fills:
         return None
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    columns = choose_categorical(wanted, X, bases, names)
-    if frame_kind(X) is not None:
-        refuse_times(X, columns, bases)
-    if not len(columns) and not fills:
-        return None
     # Others are not scaled: text that spells numbers, for example.
-    scaled = _numeric(X) if model.standardize else columns[:0]
-    encoder = ColumnEncoder(columns, fills=fills, centered=np.setdiff1d(scaled, columns))
-    return encoder.fit(X, samples.rows, samples.sample_weight)
+    scaled = _numeric(X) if model.standardize else np.arange(0)
+    encoder = chosen_encoder(wanted, X, bases, names, scaled, fills=fills)
+    return None if encoder is None else encoder.fit(X, samples.rows, samples.sample_weight)
 
 
 def _numeric(X: Table) -> IntArray:
@@ -186,7 +187,7 @@ def _validation(
     if y_val is None:
         raise ValueError("X_val was given without y_val.")
     X_val = check_new_table(model, X_val, given.layout, given.encoder)
-    if given.encoder is None:
+    if given.encoder is None or given.encoder.unused_by:
         X_val = match_frame(X_val, given.samples.X)
     numeric = model._task == "regression"
     samples = check_samples(
@@ -406,9 +407,6 @@ def check_weight_magnitude(weight: Any, what: str) -> None:
             f"weights must be at least {LEAST_WEIGHT:g}. Use 0 to leave a sample out, or "
             "multiply all weights by the same number."
         )
-
-
-# -- missing values --------------------------------------------------------------------------------
 
 
 @contextmanager

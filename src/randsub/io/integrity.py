@@ -85,11 +85,16 @@ def _check_members(ensemble: Any) -> None:
         _same(ensemble, len(of_members), len(ensemble.estimators_))
     if not set(getattr(ensemble, "estimators_bases_", ())) <= set(getattr(ensemble, "shares_", ())):
         raise ValueError("a member of the ensemble has a base model without a share")
-    for member, features in zip(ensemble.estimators_, ensemble.estimators_features_, strict=True):
+    for member, features, (base, _) in zip(
+        ensemble.estimators_,
+        ensemble.estimators_features_,
+        ensemble._kinds(slice(None)),
+        strict=True,
+    ):
         features = np.asarray(features)
         if features.size and not (features.min() >= 0 and features.max() < ensemble.n_features_in_):
             raise ValueError("a member of the ensemble sees columns that do not exist")
-        seen = features if encoder is None else encoder.expand(features)
+        seen = features if encoder is None else encoder.expand(features, base)
         _same(ensemble, getattr(member, "n_features_in_", len(seen)), len(seen))
 
 

@@ -72,16 +72,11 @@ def assemble(
 
 def _dispatcher(model: Any, bases: Mapping[str, Any], prepared: NetworkFitData) -> Dispatcher:
     """Trains each base model on the scaled data. Targets need no further units: all have 1."""
-    X, y = prepared.X, prepared.Y[:, 0]
-    learners = [Learner(base, device=model.device) for base in bases.values()]
-    most_rows = min(sample_limit(model.max_samples, len(X)) or len(X), len(X))
-    engines = choose_engines(model, learners, X, y, None, most_rows, names=[*bases])
-    return Dispatcher(
-        engines,
-        Data(X, prepared.X_val, None, {}),
-        model.n_jobs,
-        time_limit=model.task_timeout,
-    )
+    data = Data(prepared.X, prepared.X_val, None, {})
+    learners = [Learner(base, device=model.device, name=name) for name, base in bases.items()]
+    most_rows = min(sample_limit(model.max_samples, len(data.X)) or len(data.X), len(data.X))
+    engines = choose_engines(model, learners, data, prepared.Y[:, 0], most_rows, [*bases])
+    return Dispatcher(engines, data, model.n_jobs, time_limit=model.task_timeout)
 
 
 def _targets(

@@ -13,7 +13,7 @@
 """
 
 from randsub.parallel.assignment import Assignment, Data
-from randsub.parallel.average import average_prediction
+from randsub.parallel.average import Member, average_prediction
 from randsub.parallel.blas_threads import one_thread
 from randsub.parallel.dispatch import Dispatcher, Watch
 from randsub.parallel.stop_request import StopRequest
@@ -23,6 +23,7 @@ __all__ = [
     "Assignment",
     "Data",
     "Dispatcher",
+    "Member",
     "StopRequest",
     "Watch",
     "WorkerPool",

@@ -1,7 +1,7 @@
 """What models are trained on: the data, and lists of subsets with the rows that they see."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from randsub._masks import as_sparse, renumbered
 from randsub._sklearn import check_method_params
 from randsub._tables import Selection
 from randsub._typing import BoolArray, FloatArray, IntArray, Masks, Table
+from randsub.exceptions import BaseModelError
 
 # A table of up to this many columns is shown to the engine as it is.
 NARROW = 50
@@ -30,32 +31,66 @@ class Data:
     fit_params : mapping, or sequence of mappings
         Metadata for the base model's ``fit``, or for that of each of several base models; anything
         as long as X is sliced along with it.
+    origin : int ndarray of shape (M,), default=None
+        Where one column of a mask stands for several of X: which one each belongs to.
+    plain : pair of tables, default=None
+        Where X and X_val are encoded: what they were before.
+    shown_plain : collection of int, default=()
+        Base models that see ``plain``; every column of it is one of a mask.
     """
 
     X: Table
     X_val: Table
     sample_weight: FloatArray | None
     fit_params: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    origin: IntArray | None = None
+    plain: tuple[Table, Table] | None = None
+    shown_plain: Collection[int] = ()
+
+    def tables(self, base: int) -> tuple[Table, Table]:
+        """X and X_val, as a base model sees them."""
+        if self.plain is not None and base in self.shown_plain:
+            return self.plain
+        return self.X, self.X_val
+
+    def origin_of(self, base: int) -> IntArray | None:
+        """Column of a mask that each column belongs to, if a base model sees more than these."""
+        return None if base in self.shown_plain else self.origin
 
     def part(
         self, rows: IntArray, columns: IntArray, base: int = 0
     ) -> tuple[Selection, FloatArray | None, dict[str, Any]]:
         """Some columns of X, weights and metadata for a base model, of some training rows."""
+        X, _ = self.tables(base)
         weight = None if self.sample_weight is None else self.sample_weight[rows]
-        params = check_method_params(self.X, dict(self.metadata(base)), indices=rows)
-        return Selection(((self.X, rows),), columns), weight, params
+        params = check_method_params(X, dict(self.metadata(base)), indices=rows)
+        return Selection(((X, rows),), columns), weight, params
 
     def metadata(self, base: int) -> Mapping[str, Any]:
         """What the ``fit`` of a base model is given, of all rows."""
         given = self.fit_params
         return given if isinstance(given, Mapping) else given[base]
 
-    def query(self, rows: IntArray, val_rows: IntArray, columns: IntArray) -> Selection:
-        """Some columns of held-out rows, then of validation rows."""
-        held_out = (self.X, rows)
+    def query(
+        self, rows: IntArray, val_rows: IntArray, columns: IntArray, base: int = 0
+    ) -> Selection:
+        """Some columns of held-out rows, then of validation rows, for a base model."""
+        X, X_val = self.tables(base)
         if len(val_rows) == 0:
-            return Selection((held_out,), columns)
-        return Selection((held_out, (self.X_val, val_rows)), columns)
+            return Selection(((X, rows),), columns)
+        return Selection(((X, rows), (X_val, val_rows)), columns)
+
+    def expanded(self, assignment: "Assignment") -> "Assignment":
+        """An assignment whose masks hold the columns that its base model sees."""
+        origin = self.origin_of(assignment.base)
+        return (
+            assignment if origin is None else replace(assignment, masks=assignment.masks[:, origin])
+        )
+
+    def located(self, error: BaseModelError, base: int) -> BaseModelError:
+        """An error about columns that a base model sees, in terms of those of masks."""
+        origin = self.origin_of(base)
+        return error if origin is None else error.among(origin.tolist()).once()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from randsub._typing import FloatArray, IntArray
+from randsub._typing import FloatArray
 from randsub.engines.base import Engine, short_name
 from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 from randsub.parallel.assignment import Assignment, Data, Piece, Rows
@@ -63,8 +63,6 @@ class Dispatcher:
         One for each base model; assignments name theirs by its place.
     data : Data
     n_jobs : int or None
-    origin : int ndarray of shape (M,) or None
-        Where one column of a mask stands for several of the data: which one each belongs to.
     time_limit : float or None
         Seconds per task. Base models are then given out one by one, except to compiled engines, so
         that the error can name the one that is overdue.
@@ -75,13 +73,11 @@ class Dispatcher:
         engines: Engine | Sequence[Engine],
         data: Data,
         n_jobs: int | None = None,
-        origin: IntArray | None = None,
         time_limit: float | None = None,
     ) -> None:
         self.engines: Sequence[Engine] = [engines] if isinstance(engines, Engine) else engines
         self.data = data
         self.n_jobs = n_jobs
-        self.origin = origin
         self.time_limit = time_limit
         # By what they prefer; with one job there are no workers to keep.
         self._pools = {
@@ -147,9 +143,7 @@ class Dispatcher:
 
         Returns the mean seconds of the models but the first, which may have the engine compiled.
         """
-        if self.origin is not None:
-            assignment = replace(assignment, masks=assignment.masks[:, self.origin])
-        engines = [*self.engines]
+        assignment, engines = self.data.expanded(assignment), [*self.engines]
         engines[assignment.base] = engine
         task = partial(run_piece, "predictions", engines, self.data, assignment.rows)
         _, *seconds = [task(*piece[1:])[1] for piece in assignment.pieces(0, 1)]
@@ -159,8 +153,7 @@ class Dispatcher:
         self, wanted: Wanted, assignments: Sequence[Assignment], watch: Watch | None = None
     ) -> list[list[Any]]:
         """For each assignment the results of its pieces."""
-        if self.origin is not None:
-            assignments = [replace(one, masks=one.masks[:, self.origin]) for one in assignments]
+        assignments = [self.data.expanded(one) for one in assignments]
         results: list[list[Any]] = [[] for _ in assignments]
         rows = [one.rows for one in assignments]
         n_all, n_done = sum(one.masks.shape[0] for one in assignments), 0
@@ -175,13 +168,8 @@ class Dispatcher:
         for prefers, pool in self._pools.items():
             workers = 1 if pool is None else pool.size()
             for pieces in self._waves(prefers, assignments, pool, workers, watch is not None):
-                try:
-                    with one_thread():
-                        answers = self._answers(wanted, rows, pieces, pool, workers, tell)
-                except BaseModelError as error:
-                    if self.origin is None:
-                        raise
-                    raise error.among(self.origin.tolist()).once() from error.__cause__
+                with one_thread():
+                    answers = self._answers(wanted, rows, pieces, pool, workers, tell)
                 for piece, (result, _) in zip(pieces, answers, strict=True):
                     results[piece.number].append(result)
                 self._note_seconds(rows, pieces, answers)
@@ -407,7 +395,7 @@ class Dispatcher:
             Called with each answer, in their order.
         """
         pool = WorkerPool(self.n_jobs, "processes")
-        alone = partial(_work_alone, self.origin, work)
+        alone = partial(_work_alone, work)
         if pool.is_remote():
             make_call = self._deliveries(alone, lambda n: arguments[n], is_long=True)
         else:
@@ -419,7 +407,7 @@ class Dispatcher:
 
         pool.run(make_call, len(arguments), on_answer=on_answer)
 
-    def _overdue(self, rows: Sequence[Rows], suspects: Sequence[Piece]) -> BaseModelTimeoutError:
+    def _overdue(self, rows: Sequence[Rows], suspects: Sequence[Piece]) -> BaseModelError:
         """The error that names the subset on which a base model takes too long."""
         n_models = sum(len(piece.masks) for piece in suspects)
         what = "it" if n_models == 1 else f"one of {n_models} models, of which it is the first,"
@@ -429,12 +417,12 @@ class Dispatcher:
             "background"
         )
         columns = suspects[0].columns[suspects[0].masks[0]].tolist()
-        learner = self.engines[rows[suspects[0].number].base].learner
-        return BaseModelTimeoutError(short_name(learner), reason, columns)
+        base = rows[suspects[0].number].base
+        name = short_name(self.engines[base].learner)
+        return self.data.located(BaseModelTimeoutError(name, reason, columns), base)
 
 
 def _work_alone(
-    origin: IntArray | None,
     work: Callable[..., Any],
     engines: Sequence[Engine],
     data: Data,
@@ -445,4 +433,4 @@ def _work_alone(
     X, X_val = (np.asarray(X) if isinstance(X, np.memmap) else X for X in (data.X, data.X_val))
     data = replace(data, X=X, X_val=X if data.X_val is data.X else X_val)
     with on_one_worker():
-        return work(Dispatcher(engines, data, n_jobs=1, origin=origin), argument)
+        return work(Dispatcher(engines, data, n_jobs=1), argument)

@@ -36,7 +36,7 @@ def run_piece(
             y = unit.of_targets(y)
         try:
             if wanted == "predictions":
-                query = data.query(rows.query, rows.val, columns)
+                query = data.query(rows.query, rows.val, columns, rows.base)
                 X_query: Table = query if engine.on_device else query.table()
                 result = engine.predict_many(X, y, masks, X_query, seeds, weight, params)
                 if unit is not None:
@@ -47,7 +47,7 @@ def run_piece(
                     for model in result:
                         unit.turn_back(model)
         except BaseModelError as error:
-            raise error.among(columns.tolist()) from error.__cause__
+            raise data.located(error.among(columns.tolist()), rows.base) from error.__cause__
         seconds = time.perf_counter() - start
     if wanted == "pickled models":
         result = [

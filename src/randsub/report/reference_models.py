@@ -68,23 +68,26 @@ def reference_answers(
         Sentences about the models that could not be trained on this data.
     """
     regression = model._task == "regression"
-    seen, seen_test = _as_members_see(model, train), _as_members_see(model, test)
-    models = [
-        ("forest", f"Random forest, {N_TREES} trees", _forest(regression, seeds["forest"], n_jobs))
-    ]
-    for base_name, base in bases_of(model.estimator_).items():
-        subspace = _subspace(model, base, seeds["subspace"], n_jobs)
+    encoded = _encoded(model, train), _encoded(model, test)
+    forest = _forest(regression, seeds["forest"], n_jobs)
+    models = [("forest", f"Random forest, {N_TREES} trees", forest, encoded)]
+    for place, (base_name, base) in enumerate(bases_of(model.estimator_).items()):
+        serves = model.column_encoder_ is not None and model.column_encoder_.serves(place)
+        seen = encoded if serves else (train, test)
+        # Numbers that are encoded are scaled already.
+        standardize = model.standardize and not serves
+        subspace = _subspace(model, base, standardize, seeds["subspace"], n_jobs)
         if base_name:
-            models.append(("subspace", f"Plain random subspace of {base_name}", subspace))
+            models.append(("subspace", f"Plain random subspace of {base_name}", subspace, seen))
             continue
         if not isinstance(model, BaseRandomSubspace):
-            models.append(("subspace", "Plain random subspace", subspace))
+            models.append(("subspace", "Plain random subspace", subspace, seen))
         single = clone(subspace).set_params(n_estimators=1, max_features=1.0)
-        models.append(("single", "Base model alone, on all features", single))
+        models.append(("single", "Base model alone, on all features", single, seen))
     answers, left_out = [], []
-    for key, name, reference in models:
+    for key, name, reference, rows in models:
         try:
-            rows = _as_numbers(seen, seen_test) if key == "forest" else (seen, seen_test)
+            rows = _as_numbers(*rows) if key == "forest" else rows
             answers.append(train_and_ask(key, name, reference, *rows))
         except Exception as error:
             # A reference model that fails on this data must not prevent the report.
@@ -103,8 +106,8 @@ def train_and_ask(key: str, name: str, model: Any, train: Rows, test: Rows) -> A
     return Answer(key, name, prediction, time.perf_counter() - begin)
 
 
-def _as_members_see(model: SubspaceEnsemble, rows: Rows) -> Rows:
-    """Rows with categories encoded and numbers scaled, where the model encodes categories."""
+def _encoded(model: SubspaceEnsemble, rows: Rows) -> Rows:
+    """Rows with categories encoded and numbers scaled, if the model encodes categories."""
     encoder, scaler = model.column_encoder_, model.standardizer_
     if encoder is None:
         return rows
@@ -140,15 +143,14 @@ def _as_text(frame: Table) -> Any:
     return np.array(columns, dtype=object).T
 
 
-def _subspace(model: SubspaceEnsemble, base: Any, seed: int, n_jobs: int | None) -> Any:
+def _subspace(
+    model: SubspaceEnsemble, base: Any, standardize: bool, seed: int, n_jobs: int | None
+) -> Any:
     """Members on random feature subsets, whose size is chosen on a validation part."""
     given = model.get_params(deep=False)
-    options = {name: given[name] for name in ("n_estimators", "engine", "standardize")}
+    options = {name: given[name] for name in ("n_estimators", "engine")}
     kind: Any = RandomSubspaceRegressor
     if model._task == "classification":
         n_bases = len(bases_of(model.estimator_))
         kind, options["voting"] = RandomSubspaceClassifier, model._voting_of(base, n_bases)
-    if model.column_encoder_ is not None:
-        # Numbers are scaled already.
-        options["standardize"] = False
-    return kind(base, n_jobs=n_jobs, random_state=seed, **options)
+    return kind(base, standardize=standardize, n_jobs=n_jobs, random_state=seed, **options)

@@ -10,6 +10,7 @@ import pandas as pd
 from randsub._tables import frame_kind
 from randsub.estimators.assembly import has_repeats
 from randsub.estimators.base import SubspaceEnsemble
+from randsub.estimators.fit_data import engine_name
 from randsub.estimators.named_bases import bases_of
 from randsub.estimators.prs import BasePRS
 from randsub.losses import METRICS
@@ -185,9 +186,10 @@ def base_models(findings: Findings) -> Section:
     shares, kept = model.shares_, [name for name, share in model.shares_.items() if share > 0.0]
     summary = (
         f"Predictions are weighted means over {counted(len(shares), 'base model')}. The weights, "
-        "their shares, were learned along with alpha: "
-        f"{max(shares, key=shares.__getitem__)} has the largest."
+        "their shares, were learned along with alpha"
     )
+    largest = [name for name, share in shares.items() if share == max(shares.values())]
+    summary += f": {largest[0]} has the largest." if len(largest) == 1 else "."
     if len(kept) < len(shares):
         dropped = listed([name for name in shares if name not in kept])
         summary += f" Dropped during training: {dropped}."
@@ -198,7 +200,7 @@ def base_models(findings: Findings) -> Section:
             _cell("probability", shares[name]),
             _cell("count", model.estimators_bases_.count(name)),
             tag("td", refit_code.constructor(base)),
-            tag("td", type(engine).__name__),
+            tag("td", engine_name(type(engine))),
         ]
         for (name, base), engine in bases
     ]
@@ -329,7 +331,7 @@ def _facts(findings: Findings) -> dict[str, str]:
         "Task": model._task,
         "Model": type(model).__name__,
         **_base_facts(model),
-        "Engine": ", ".join(dict.fromkeys(type(one).__name__ for one in model._engines)),
+        "Engine": ", ".join(dict.fromkeys(engine_name(type(one)) for one in model._engines)),
         "Features": f"{model.n_features_in_:,}: {listed(names, 6)}",
     }
     encoder = model.column_encoder_
