@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from randsub import _tables
 from randsub.network.expression_data import (
     check_varies,
     match_genes,
     read_expression,
+    read_validation,
     resolve_genes,
 )
 
@@ -41,9 +43,9 @@ def fake_anndata(monkeypatch):
 def expect_values(expression):
     assert expression.names == ("a", "b", "c", "d")
     assert expression.is_named
-    np.testing.assert_array_equal(expression.values, VALUES[:, [2, 0, 3, 1]], strict=True)
+    np.testing.assert_array_equal(expression.values(), VALUES[:, [2, 0, 3, 1]], strict=True)
     np.testing.assert_array_equal(expression.in_file, [1, 3, 0, 2])
-    assert expression.values.flags.c_contiguous
+    assert expression.values().flags.c_contiguous
 
 
 TABLES = {
@@ -86,12 +88,38 @@ def test_the_real_anndata(make, layer):
     expect_values(read_expression(table, layer=layer))
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("layer", [None, "scaled"])
+@pytest.mark.filterwarnings("ignore")
+def test_the_real_anndata_in_a_file(make, layer, tmp_path, monkeypatch):
+    anndata = pytest.importorskip("anndata")
+    monkeypatch.setattr(_tables, "PORTION", 8)
+    given = make(VALUES if layer is None else VALUES + 1.0)
+    var = pd.DataFrame(index=NAMES)
+    anndata.AnnData(X=given, var=var, layers={"scaled": make(VALUES)}).write_h5ad(tmp_path / "a")
+    expect_values(read_expression(anndata.read_h5ad(tmp_path / "a", backed="r"), layer=layer))
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_genes_that_are_not_used_are_not_read(kind, monkeypatch):
+    table, names = TABLES[kind]
+    monkeypatch.setattr(_tables, "PORTION", 8)
+    expression = read_expression(table, names)
+    genes = np.array([0, 2])
+    np.testing.assert_array_equal(expression.values(genes), VALUES[:, [2, 3]], strict=True)
+    broken = VALUES.copy()
+    broken[1, 0] = np.nan
+    np.testing.assert_array_equal(read_expression(broken, NAMES).values(genes), VALUES[:, [2, 3]])
+    with pytest.raises(ValueError, match=r"1 missing .* in the gene\(s\) 'b'"):
+        read_expression(broken, NAMES).values(np.array([0, 1]))
+
+
 def test_whole_numbers_and_single_precision_become_double():
     for dtype in (np.int64, np.float32, np.uint8):
         counts = np.arange(12).reshape(3, 4).astype(dtype)
         expression = read_expression(counts, NAMES)
-        assert expression.values.dtype == np.float64
-        np.testing.assert_array_equal(expression.values[:, 0], [2, 6, 10])
+        assert expression.values().dtype == np.float64
+        np.testing.assert_array_equal(expression.values()[:, 0], [2, 6, 10])
 
 
 @pytest.mark.parametrize("table", [VALUES, pd.DataFrame(VALUES)], ids=["array", "frame"])
@@ -105,7 +133,7 @@ def test_the_tenth_gene_is_found_where_it_belongs():
     values = np.random.default_rng(0).normal(size=(3, 11))
     expression = read_expression(values)
     assert expression.names[:3] == ("G1", "G10", "G11")
-    np.testing.assert_array_equal(expression.values[:, expression.in_file], values)
+    np.testing.assert_array_equal(expression.values()[:, expression.in_file], values)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
@@ -116,7 +144,7 @@ def test_the_order_of_the_genes_leaves_no_trace(order):
     one = read_expression(values, names)
     other = read_expression(values[:, order], names[order])
     assert one.names == other.names
-    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.values(), other.values())
     np.testing.assert_array_equal(one.in_file[list(order)], other.in_file)
 
 
@@ -140,7 +168,7 @@ def test_the_order_of_the_genes_leaves_no_trace(order):
 )
 def test_what_is_wrong_is_said(table, options, message):
     with pytest.raises(ValueError, match=message):
-        read_expression(table, **options)
+        read_expression(table, **options).values()
 
 
 def test_letters_of_a_word_are_no_names():
@@ -213,23 +241,24 @@ def test_names_of_genes_without_names():
 def test_validation_samples_may_come_in_another_order_and_with_further_genes():
     expression = read_expression(VALUES, NAMES)
     frame = pd.DataFrame(VALUES, columns=NAMES).assign(extra=1.0)[["extra", *sorted(NAMES)[::-1]]]
-    np.testing.assert_array_equal(
-        match_genes(read_expression(frame), expression), expression.values
-    )
     # An array is taken to be in the order of the file.
-    np.testing.assert_array_equal(
-        match_genes(read_expression(VALUES), expression), expression.values
-    )
+    for table in (frame, VALUES):
+        for genes in (np.arange(4), np.array([1, 3])):
+            found = read_validation(table, expression, genes, None, None)
+            np.testing.assert_array_equal(found, expression.values(genes))
 
 
 def test_validation_samples_of_other_genes():
-    expression = read_expression(VALUES, NAMES)
+    expression, genes = read_expression(VALUES, NAMES), np.arange(4)
+    others = read_expression(VALUES, ["a", "b", "e", "f"])
     with pytest.raises(ValueError, match=r"lacks 2 gene\(s\) of expression: 'c', 'd'"):
-        match_genes(read_expression(VALUES, ["a", "b", "e", "f"]), expression)
+        match_genes(others, expression, genes)
+    # Those that are used are enough.
+    np.testing.assert_array_equal(match_genes(others, expression, genes[:2]), [0, 1])
     with pytest.raises(ValueError, match="4 and 3 genes"):
-        match_genes(read_expression(VALUES[:, :3]), expression)
+        match_genes(read_expression(VALUES[:, :3]), expression, genes)
     with pytest.raises(ValueError, match="has 3 genes and expression_val 4, without names"):
-        match_genes(read_expression(VALUES), read_expression(VALUES[:, :3]))
+        match_genes(read_expression(VALUES), read_expression(VALUES[:, :3]), genes[:3])
 
 
 def test_constant_genes_are_named():

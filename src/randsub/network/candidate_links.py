@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from randsub._typing import BoolArray, FloatArray, IntArray
-from randsub.network.expression_data import Expression
 from randsub.network.links import InferredNetwork
 
 
@@ -78,16 +77,16 @@ class CandidateLinks:
 
 
 def candidate_links(
-    expression: Expression, regulators: IntArray, targets: IntArray
+    names: Sequence[str], regulators: IntArray, targets: IntArray
 ) -> CandidateLinks:
-    """Candidate links between the chosen regulators and targets, given as columns."""
+    """Candidate links between the chosen regulators and targets, by their places among names."""
     by_name, for_user = np.unique(regulators, return_inverse=True)
     targets_by_name, targets_for_user = np.unique(targets, return_inverse=True)
     candidates = CandidateLinks(
         regulator_columns=by_name,
         target_columns=targets_by_name,
-        regulators=tuple(expression.names[j] for j in by_name),
-        targets=tuple(expression.names[j] for j in targets_by_name),
+        regulators=tuple(names[j] for j in by_name),
+        targets=tuple(names[j] for j in targets_by_name),
         regulator_order=for_user,
         target_order=targets_for_user,
     )

@@ -1,7 +1,8 @@
 """Expression data from arrays, sparse matrices, frames and AnnData.
 
-Every table becomes one dense float64 array with the genes sorted by name. Everything else works in
-this order, so that the order of the genes in a file cannot change a bit of the result.
+Genes are sorted by name, and everything else works in this order, so that the order of the genes in
+a file cannot change a bit of the result. First the names are read. Then the genes that are used
+become one dense float64 array: of 20,000 genes in a sparse matrix or in a file these may be few.
 """
 
 import sys
@@ -14,7 +15,7 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from randsub._tables import frame_kind, numeric_columns, to_array
+from randsub._tables import frame_kind, numeric_columns, row_portions, to_array
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.estimators.validation import check_magnitude
 from randsub.network.gene_names import check_unique, default_names, gene_positions, listed
@@ -22,30 +23,73 @@ from randsub.network.gene_names import check_unique, default_names, gene_positio
 
 @dataclass(frozen=True)
 class Expression:
-    """Expression of genes in samples.
+    """Genes of a table of expression data, and their numbers on request.
 
     Parameters
     ----------
-    values : ndarray of shape (n_samples, n_genes), float64
-        One column per gene, in the order of ``names``.
+    numbers : array, sparse matrix or matrix in a file, of shape (n_samples, n_genes)
     names : tuple of str
         Sorted and unique.
     in_file : int ndarray of shape (n_genes,)
-        Column of ``values`` that holds each gene of the table, in the order of the table.
+        Place among ``names`` of each gene of the table, in the order of the table.
     is_named : bool
         Whether the names are the user's; otherwise they are ``"G1"``, ``"G2"``, ... by position.
+    what : str
+        Name of the table in error messages.
     """
 
-    values: FloatArray
+    numbers: Any
     names: tuple[str, ...]
     in_file: IntArray
     is_named: bool
+    what: str
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.numbers.shape[0])
+
+    def values(self, genes: IntArray | None = None) -> FloatArray:
+        """Expression of some genes, given by their places among the names; of all by default.
+
+        Raises a ValueError if some of it is missing.
+        """
+        genes = np.arange(len(self.names)) if genes is None else genes
+        columns = np.argsort(self.in_file)[genes]
+        values = _dense(self.numbers, columns)
+        names = [self.names[j] for j in genes.tolist()]
+        bad = ~np.isfinite(values)
+        if bad.any():
+            found = [names[j] for j in np.flatnonzero(bad.any(axis=0)).tolist()]
+            raise ValueError(
+                f"{self.what} has {int(bad.sum())} missing (NaN) or infinite value(s), in the "
+                f"gene(s) {listed(found)}. Impute them, or remove the genes or samples."
+            )
+        check_magnitude(values, self.what)
+        return values
+
+
+def _dense(numbers: Any, columns: IntArray) -> FloatArray:
+    """Some columns in one memory layout, so that sums are added up in one order."""
+    values = np.empty((numbers.shape[0], len(columns)))
+    if getattr(numbers, "format", None) == "csc":
+        values[:] = _part(numbers, columns)
+        return values
+    # Rows at a time, which of a file or a sparse matrix are read without the others.
+    for rows in row_portions(*numbers.shape):
+        values[rows] = _part(numbers[rows], columns)
+    return values
+
+
+def _part(numbers: Any, columns: IntArray) -> Any:
+    part = numbers[:, columns]
+    return part.toarray() if issparse(part) else part
 
 
 def read_expression(
     table: Table, gene_names: Any = None, layer: str | None = None, *, what: str = "expression"
 ) -> Expression:
-    """Check a table of expression data, samples as rows, and sort its genes.
+    """Check the genes of a table of expression data, samples as rows, and sort them.
 
     Parameters
     ----------
@@ -76,29 +120,23 @@ def read_expression(
                 f"{what} has its own gene names; leave gene_names out, or pass the bare array."
             )
         names = list(gene_names)
-    # Missing values are reported below, by the names of the genes.
-    values = check_array(
-        numbers.toarray() if issparse(numbers) else numbers,
-        dtype=np.float64,
-        ensure_all_finite=False,
-        input_name=what,
-    )
-    is_named = names is not None
-    names = default_names(values.shape[1]) if names is None else names
-    _check_names(names, values.shape[1], what)
-    order = np.array(sorted(range(len(names)), key=names.__getitem__))
-    # In one memory layout, so that sums are added up in one order.
-    values = np.ascontiguousarray(values[:, order])
-    sorted_names = tuple(str(names[j]) for j in order)
-    bad = ~np.isfinite(values)
-    if bad.any():
-        genes = [sorted_names[j] for j in np.flatnonzero(bad.any(axis=0)).tolist()]
-        raise ValueError(
-            f"{what} has {int(bad.sum())} missing (NaN) or infinite value(s), in the gene(s) "
-            f"{listed(genes)}. Impute them, or remove the genes or samples."
+    if not (annotated and table.isbacked):
+        # Missing values are reported by the names of the genes.
+        numbers = check_array(
+            numbers,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric" if issparse(numbers) else np.float64,
+            ensure_all_finite=False,
+            input_name=what,
         )
-    check_magnitude(values, what)
-    return Expression(values, sorted_names, np.argsort(order), is_named)
+    n_genes = numbers.shape[1]
+    is_named = names is not None
+    names = default_names(n_genes) if names is None else names
+    _check_names(names, n_genes, what)
+    order = np.array(sorted(range(n_genes), key=names.__getitem__))
+    return Expression(
+        numbers, tuple(str(names[j]) for j in order), np.argsort(order), is_named, what
+    )
 
 
 def kept(names: Any) -> Any:
@@ -107,9 +145,9 @@ def kept(names: Any) -> Any:
 
 
 def read_validation(
-    table: Table, expression: Expression, gene_names: Any, layer: str | None
+    table: Table, expression: Expression, genes: IntArray, gene_names: Any, layer: str | None
 ) -> FloatArray:
-    """Validation samples of the genes of ``expression``.
+    """Validation samples of some genes of ``expression``.
 
     The table may have a different type, and more genes.
     """
@@ -121,38 +159,39 @@ def read_validation(
         layer if annotated else None,
         what="expression_val",
     )
-    return match_genes(other, expression)
+    return other.values(match_genes(other, expression, genes))
 
 
-def match_genes(other: Expression, expression: Expression) -> FloatArray:
-    """Samples of the genes of ``expression`` from a second table, which may hold more genes."""
+def match_genes(other: Expression, expression: Expression, genes: IntArray) -> IntArray:
+    """Places of genes of ``expression`` in a second table, which may hold more genes."""
+    n_genes, n_others = len(expression.names), len(other.names)
     if other.is_named != expression.is_named:
-        if len(other.names) != len(expression.names):
+        if n_others != n_genes:
             raise ValueError(
                 "Only one of expression and expression_val has gene names, and they have "
-                f"{len(expression.names)} and {len(other.names)} genes; name the genes of both, "
-                "or of neither."
+                f"{n_genes} and {n_others} genes; name the genes of both, or of neither."
             )
         # An array beside a frame: columns in the order of the table.
-        columns = np.empty(len(expression.names), dtype=np.intp)
-        columns[expression.in_file] = other.in_file
-        return np.ascontiguousarray(other.values[:, columns])
-    if not expression.is_named and len(other.names) > len(expression.names):
+        places = np.empty(n_genes, dtype=np.intp)
+        places[expression.in_file] = other.in_file
+        return places[genes]
+    if not expression.is_named and n_others > n_genes:
         raise ValueError(
-            f"expression has {len(expression.names)} genes and expression_val {len(other.names)}, "
+            f"expression has {n_genes} genes and expression_val {n_others}, "
             "without names to match them; name the genes of both, or give the same columns."
         )
     place = {name: j for j, name in enumerate(other.names)}
-    missing = [name for name in expression.names if name not in place]
+    names = [expression.names[j] for j in genes.tolist()]
+    missing = [name for name in names if name not in place]
     if missing:
         raise ValueError(
             f"expression_val lacks {len(missing)} gene(s) of expression: {listed(missing)}."
         )
-    return np.ascontiguousarray(other.values[:, [place[name] for name in expression.names]])
+    return np.array([place[name] for name in names])
 
 
 def resolve_genes(which: Any, expression: Expression, role: str) -> IntArray:
-    """Columns of ``expression.values`` of the chosen genes, in the order given.
+    """Places of the chosen genes among the names of ``expression``, in the order given.
 
     Parameters
     ----------
@@ -197,8 +236,6 @@ def _of_anndata(table: Any, layer: str | None, what: str) -> tuple[Any, list[Any
         raise ValueError(
             f"{what} has no layer {layer!r}; its layers are {listed(list(table.layers))}."
         )
-    if table.isbacked:
-        table = table.to_memory()
     numbers = table.X if layer is None else table.layers[layer]
     if numbers is None:
         raise ValueError(

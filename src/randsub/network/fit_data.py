@@ -67,7 +67,8 @@ class NetworkSamples:
 
     Parameters
     ----------
-    data : Expression
+    values : ndarray of shape (n_samples, n_genes)
+        Of the genes that are candidates or targets, sorted by name.
     candidates : CandidateLinks
     judges : ndarray of shape (n_val, n_genes) or None
         Validation samples of the user.
@@ -75,7 +76,7 @@ class NetworkSamples:
         Samples in which a target, given by its place, was perturbed.
     """
 
-    data: Expression
+    values: FloatArray
     candidates: CandidateLinks
     judges: FloatArray | None
     perturbed: Mapping[int, IntArray]
@@ -86,7 +87,7 @@ class NetworkSamples:
         Without validation samples of the user, ``fraction`` of the samples is split off; None
         splits nothing off.
         """
-        rows: IntArray = np.arange(len(self.data.values))
+        rows: IntArray = np.arange(len(self.values))
         if self.judges is not None:
             splits = [Split(rows, np.arange(len(self.judges)))] * len(rngs)
             self._check_left(splits, judged_here=False)
@@ -106,18 +107,20 @@ class NetworkSamples:
 
     def scaled(self, split: Split, shadow_seed: Sequence[int] | None = None) -> NetworkFitData:
         """Scale all samples by the training rows of a split; add shadows, if they have a seed."""
-        values = self.data.values
-        columns = self.candidates.regulator_columns, self.candidates.target_columns
-        scaler = Standardizer().fit(values, None, split.train_rows)
-        X, Y = _columns(scaler.transform(values), *columns)
-        X_val, Y_val = X, Y
-        if self.judges is not None:
-            X_val, Y_val = _columns(scaler.transform(self.judges), *columns)
+        scaler = Standardizer().fit(self.values, None, split.train_rows)
+        X, Y = self._columns(self.values, scaler)
+        X_val, Y_val = (X, Y) if self.judges is None else self._columns(self.judges, scaler)
         if shadow_seed is not None:
             rng = np.random.default_rng(shadow_seed)
             given, X = X_val, _with_shadows(X, rng)
             X_val = X if self.judges is None else _with_shadows(given, rng)
         return NetworkFitData(self.candidates, X, X_val, Y, Y_val, *split, self.perturbed)
+
+    def _columns(self, values: FloatArray, scaler: Standardizer) -> list[FloatArray]:
+        """Regulators and targets, scaled."""
+        columns = self.candidates.regulator_columns, self.candidates.target_columns
+        # A copy of each, not one of all genes beside them.
+        return [scaler.transform(np.ascontiguousarray(values[:, of]), of) for of in columns]
 
     def _check_left(self, splits: Sequence[Split], *, judged_here: bool) -> None:
         """Raise if perturbations leave a target too few samples."""
@@ -134,9 +137,8 @@ class NetworkSamples:
                     )
 
     def _check_varies(self, rows: IntArray, where: str) -> None:
-        used = np.union1d(self.candidates.regulator_columns, self.candidates.target_columns)
-        names = [self.data.names[j] for j in used]
-        check_varies(self.data.values[np.ix_(rows, used)], names, where)
+        names = sorted({*self.candidates.regulators, *self.candidates.targets})
+        check_varies(self.values[rows], names, where)
 
 
 def read_samples(
@@ -157,7 +159,7 @@ def read_samples(
     """
     gene_names = kept(gene_names)
     data = read_expression(expression, gene_names, layer)
-    n_samples, least = len(data.values), 3 if splits and expression_val is None else 2
+    n_samples, least = data.n_samples, 3 if splits and expression_val is None else 2
     if n_samples < least:
         raise ValueError(
             f"expression has {n_samples} sample(s) (rows) of {len(data.names)} genes, but at "
@@ -165,12 +167,15 @@ def read_samples(
             "table if it is the other way round."
         )
     chosen = resolve_genes(regulators, data, "regulators")
-    candidates = candidate_links(data, chosen, resolve_genes(targets, data, "targets"))
+    aims = resolve_genes(targets, data, "targets")
+    used = np.union1d(chosen, aims)
+    names = [data.names[j] for j in used.tolist()]
+    candidates = candidate_links(names, *(np.searchsorted(used, of) for of in (chosen, aims)))
+    where = perturbed_samples(perturbed, data, candidates)
     judges = None
     if expression_val is not None:
-        judges = read_validation(expression_val, data, gene_names, layer)
-    where = perturbed_samples(perturbed, data, candidates)
-    samples = NetworkSamples(data, candidates, judges, where)
+        judges = read_validation(expression_val, data, used, gene_names, layer)
+    samples = NetworkSamples(data.values(used), candidates, judges, where)
     samples._check_varies(np.arange(n_samples), "samples of expression")
     return samples
 
@@ -219,7 +224,7 @@ def perturbed_samples(
     """
     if perturbed is None:
         return {}
-    entries, n_samples = list(perturbed), len(data.values)
+    entries, n_samples = list(perturbed), data.n_samples
     if len(entries) != n_samples:
         raise ValueError(
             f"perturbed has {len(entries)} entries, but expression has {n_samples} samples; give "
@@ -251,10 +256,6 @@ def _with_shadows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
     return np.ascontiguousarray(np.hstack([X, X[rng.permutation(len(X))]]))
 
 
-def _columns(values: FloatArray, *columns: IntArray) -> list[FloatArray]:
-    return [np.ascontiguousarray(values[:, which]) for which in columns]
-
-
 def describe_expression(
     expression: Table,
     regulators: Any = None,
@@ -267,16 +268,19 @@ def describe_expression(
 ) -> dict[str, str | None]:
     """Shape, type and digest of the data of a fit, by name, for a checkpoint."""
     data = read_expression(expression, gene_names, layer)
+    chosen = resolve_genes(regulators, data, "regulators")
+    aims = resolve_genes(targets, data, "targets")
+    used = np.union1d(chosen, aims)
     further = expression_val
     if expression_val is not None:
-        further = read_validation(expression_val, data, gene_names, layer)
+        further = read_validation(expression_val, data, used, gene_names, layer)
     # Results are in the user's order of the genes, so it is part of the description.
     tables = {
-        "expression": data.values,
+        "expression": data.values(used),
         "gene_names": np.array(data.names)[data.in_file],
         "expression_val": further,
-        "regulators": None if regulators is None else resolve_genes(regulators, data, "regulators"),
-        "targets": None if targets is None else resolve_genes(targets, data, "targets"),
+        "regulators": None if regulators is None else chosen,
+        "targets": None if targets is None else aims,
         "perturbed": None if perturbed is None else np.array([str(one) for one in perturbed]),
     }
     return {name: None if t is None else describe_data(t) for name, t in tables.items()}

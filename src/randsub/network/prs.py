@@ -368,7 +368,7 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         if resume_from is not None:
             logbook.resume(resume_from)
         samples = read_samples(expression, **data, splits=self.validation_fraction is not None)
-        bases = self._suited(bases, len(samples.data.values))
+        bases = self._suited(bases, len(samples.values))
         repeats = Repeats(self, bases, samples, logbook)
         if "members" in self._ranking().kinds:
             repeats.check_members()
