@@ -369,3 +369,42 @@ def short_indices(X: Table) -> Table:
     return type(X)(
         (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape, copy=False
     )
+
+
+def match_frame(frame: Table, X: Table) -> Table:
+    """Convert categorical columns of a frame to the dtypes of X.
+
+    Stacking frames with different lists of categories would lose the dtype.
+    """
+    if frame_kind(X) == frame_kind(frame) == "polars":
+        return _with_types(frame, X)
+    if frame_kind(X) != "pandas" or frame_kind(frame) != "pandas":
+        return frame
+    categories = {}
+    for name, ours, theirs in zip(X.columns, X.dtypes, frame.dtypes, strict=True):
+        if ours.name != "category" or ours == theirs:
+            continue
+        new = set(frame[name].dropna().unique()) - set(ours.categories)
+        if new:
+            raise ValueError(
+                f"X_val has the categories {sorted(map(str, new))} in the column {name!r}, which "
+                "are not in X; give X a categorical dtype that lists them."
+            )
+        categories[name] = ours
+    return frame.astype(categories) if categories else frame
+
+
+def _with_types(frame: Any, X: Any) -> Any:
+    """A polars frame with the categorical types of another one."""
+    import polars as pl
+
+    for name, ours in X.schema.items():
+        if isinstance(ours, pl.Categorical | pl.Enum) and frame.schema[name] != ours:
+            try:
+                frame = frame.with_columns(pl.col(name).cast(pl.String).cast(ours))
+            except pl.exceptions.PolarsError as error:
+                raise ValueError(
+                    f"X_val has categories in the column {name!r} that are not in X; give X a "
+                    f"type that lists them ({error})."
+                ) from error
+    return frame

@@ -9,18 +9,20 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import BaggingRegressor, HistGradientBoostingRegressor, VotingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from flat_parameters import flat
-from randsub import PRSRegressor
-from randsub.estimators.column_encoding import ColumnEncoder
+from randsub import PRSRegressor, RandomSubspaceRegressor
+from randsub.estimators.column_encoding import ColumnEncoder, see_labels
 from randsub.exceptions import BaseModelError
 from randsub.io import load, save
 
@@ -53,7 +55,9 @@ def frame(n=60, seed=0):
 
 
 def fitted(X, y, base=None, **params):
-    return PRSRegressor(base or KNeighborsRegressor(), **flat(**{**QUICK, **params})).fit(X, y)
+    return PRSRegressor(
+        KNeighborsRegressor() if base is None else base, **flat(**{**QUICK, **params})
+    ).fit(X, y)
 
 
 def test_the_columns_that_matter_come_first():
@@ -467,3 +471,42 @@ def test_the_choice_of_a_user_is_for_all_base_models(chosen):
         fitted(X, y, mix)
     model = fitted(X, y, mix, categorical_features=chosen)
     assert model.column_encoder_.unused_by == []
+
+
+def test_what_is_in_a_meta_estimator_decides():
+    X, y = frame()
+    numbers = [
+        BaggingRegressor(KNeighborsRegressor(), 2),
+        GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2),
+        VotingRegressor([("ridge", Ridge()), ("tree", DecisionTreeRegressor())]),
+        make_pipeline(make_pipeline(SimpleImputer(strategy="most_frequent")), Ridge()),
+        RandomSubspaceRegressor(Ridge(), n_estimators=2),
+    ]
+    for base in numbers:
+        assert fitted(X, y, base, max_iter=1).column_encoder_.columns.tolist() == [1, 3]
+    for base in (VotingRegressor([("own", own_encoder())]), BaggingRegressor(own_encoder(), 2)):
+        mix = [("tree", DecisionTreeRegressor()), ("meta", base)]
+        assert see_labels("auto", X, [base for _, base in mix]) == [1]
+
+
+def test_encoders_that_were_saved_before_serve_all():
+    X, y = frame()
+    model = fitted(X, y)
+    del model.column_encoder_.unused_by
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_categories_of_polars_validation_data_in_another_order():
+    X, y = frame()
+    tables = [
+        pl.from_pandas(X[["a", "colour"]]).cast({"colour": pl.Enum(names)})
+        for names in (["red", "green", "blue"], ["blue", "green", "red", "black"])
+    ]
+    mix = [MIX[0], ("own", make_pipeline(OneHotEncoder(handle_unknown="ignore"), Ridge()))]
+    model = PRSRegressor(mix, **flat(**QUICK))
+    same = clone(model).fit(tables[0], y, X_val=tables[0], y_val=y)
+    other = clone(model).fit(tables[0], y, X_val=tables[1], y_val=y)
+    np.testing.assert_array_equal(other.alpha_, same.alpha_)
+    black = tables[1].with_columns(pl.lit("black").cast(tables[1].schema["colour"]).alias("colour"))
+    with pytest.raises(ValueError, match="X_val has categories in the column 'colour'"):
+        clone(model).fit(tables[0], y, X_val=black, y_val=y)

@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -91,6 +93,21 @@ def test_groups_of_features_are_selected_whole():
     assert selector.get_support(indices=True).tolist() == [0, 1, 2, 3]
     assert selector.n_features_ == 2
     assert selector.sizes_.tolist() == [1, 2, 3, 4]
+
+
+def test_base_models_that_encode_labels_see_them():
+    X, y = data()
+    table = pd.DataFrame(X, columns=[*"abcdefgh"])
+    table["g"] = np.where(table["a"] > 0.0, "high", "low")
+    columns = make_column_transformer(
+        (OneHotEncoder(), make_column_selector(dtype_exclude="number")), remainder="passthrough"
+    )
+    mix = [("tree", DecisionTreeRegressor()), ("own", make_pipeline(columns, Ridge()))]
+    model = PRSRegressor(mix, **flat(**TINY), random_state=0)
+    predictor = plain_predictor(model, table, y).fit(table, y)
+    assert predictor.score(table, y) > 0.8
+    selector = MinimalSelector(model, random_state=0).fit(table, y)
+    assert {"b", "c"} <= {*selector.get_feature_names_out()}
 
 
 # -- on which rows ---------------------------------------------------------------------------------

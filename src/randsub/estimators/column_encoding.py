@@ -11,7 +11,7 @@ scikit-learn's ``OneHotEncoder`` is not used: it refuses columns of mixed types,
 and 1 for one category.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from pandas.api.types import is_object_dtype, is_string_dtype
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
@@ -30,7 +30,7 @@ from randsub.estimators.groups import column_position
 from randsub.estimators.missing_values import is_nothing
 
 # Transformers that may turn any columns into numbers.
-OPEN = (ColumnTransformer, FeatureUnion, FunctionTransformer)
+OPEN = (ColumnTransformer, FunctionTransformer)
 # Kind of a missing value, which is a category if the training data has one.
 MISSING = "missing"
 
@@ -78,25 +78,49 @@ def see_labels(categorical_features: Any, X: Table, bases: Sequence[Any]) -> lis
 def _needs_numbers(base: Any, *, has_text: bool) -> bool:
     """Whether a base model, or what a pipeline begins with, is known to accept only numbers.
 
-    Meta-estimators and functions of the user may encode categories themselves, and so may
-    estimators of other libraries. scikit-learn's own that recognise categories by their dtype
-    refuse text.
+    A meta-estimator does if all estimators in it do. Functions of the user may encode categories
+    themselves, and so may estimators of other libraries. scikit-learn's own that recognise
+    categories by their dtype refuse text.
     """
     if isinstance(base, Pipeline):
         # Some steps leave text as it is.
-        steps = [step for _, step in base.steps if not (is_nothing(step) or _fills_any(step))]
+        steps = [step for step in _steps(base) if not (is_nothing(step) or _fills_any(step))]
         return bool(steps) and _needs_numbers(steps[0], has_text=has_text)
-    if not type(base).__module__.startswith("sklearn.") or isinstance(base, OPEN):
+    library = type(base).__module__.partition(".")[0]
+    if library not in ("sklearn", "randsub") or isinstance(base, OPEN):
         return False
     params = base.get_params(deep=False)
-    if any(hasattr(value, "fit") for value in params.values()):
-        return False
-    if "categorical_features" not in params:
-        tags = get_tags(base).input_tags
-        return not (tags.categorical or tags.string)
-    listed = params["categorical_features"]
-    by_dtype = isinstance(listed, str) and listed == "from_dtype"
-    return has_text if by_dtype else listed is None
+    if "categorical_features" in params:
+        listed = params["categorical_features"]
+        by_dtype = isinstance(listed, str) and listed == "from_dtype"
+        return has_text if by_dtype else listed is None
+    nested = [
+        part
+        for value in params.values()
+        # Pairs of names and estimators, or one of them.
+        for part in ([one[1] for one in value] if _is_named(value) else [value])
+        if hasattr(part, "fit")
+    ]
+    if nested:
+        return all(_needs_numbers(part, has_text=has_text) for part in nested)
+    tags = get_tags(base).input_tags
+    return not (tags.categorical or tags.string)
+
+
+def _is_named(value: Any) -> bool:
+    """Whether a parameter is a list of pairs, as those of voting and of unions of features."""
+    return isinstance(value, list) and all(
+        isinstance(one, tuple | list) and len(one) == 2 for one in value
+    )
+
+
+def _steps(pipeline: Pipeline) -> Iterator[Any]:
+    """The steps, and those of pipelines among them."""
+    for _, step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            yield from _steps(step)
+        else:
+            yield step
 
 
 def _fills_any(step: Any) -> bool:
@@ -228,6 +252,9 @@ class ColumnEncoder:
     origin_ : int ndarray of shape (n_encoded,)
         Column of X that each encoded column comes from.
     """
+
+    # Of encoders that were saved before base models could see X as it is.
+    unused_by: Sequence[int] = ()
 
     def __init__(
         self,

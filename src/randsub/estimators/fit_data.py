@@ -201,7 +201,8 @@ def _shown(
     given: Given, judges: Samples, X: Table, X_val: Table, sample_weight: FloatArray | None
 ) -> Data:
     """What base models are trained on, from scaled tables."""
-    encoder, plain = given.encoder, (X, X_val)
+    encoder = given.encoder
+    plain = (X, X_val) if encoder is not None and encoder.unused_by else None
     if encoder is not None:
         X = encoder.transform(given.samples.X, X)
         X_val = X if judges is given.samples else encoder.transform(judges.X, X_val)

@@ -39,6 +39,7 @@ from randsub.estimators.groups import choose_distribution
 from randsub.estimators.named_bases import AUTO, NamedBases, bases_of, is_mix
 from randsub.estimators.portfolio import AUTO_ROWS, Facts, everything, portfolio
 from randsub.estimators.run import EnsembleRun, Members
+from randsub.estimators.validation import LEAST_WEIGHT
 from randsub.losses import (
     Loss,
 )
@@ -223,7 +224,8 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             return weight
         # C of a support vector machine is per unit of weight, and its default is for weights
         # around 1; nobody has chosen it for others.
-        return weight / weight[samples.rows].mean()
+        mean_one = weight / weight[samples.rows].mean()
+        return np.where(weight > 0.0, np.maximum(mean_one, LEAST_WEIGHT), 0.0)
 
     def _most_rows(self, n: int) -> int:
         limit = sample_limit(self.max_samples, n)

@@ -19,6 +19,7 @@ from randsub._sklearn import check_sample_weight, check_y, raise_for_params, rou
 from randsub._tables import (
     frame_kind,
     is_column_file,
+    match_frame,
     n_rows,
     numeric_columns,
     row_portions,
@@ -333,27 +334,6 @@ def as_fitted(X: Table, layout: Layout) -> Table:
         return X if given is None else to_array(X, np.arange(X.shape[1]))
     values = list(np.asarray(X).T) if given is None else [X[c].to_numpy() for c in X.columns]
     return sys.modules[kind].DataFrame(dict(zip(columns, values, strict=True)))
-
-
-def match_frame(frame: Table, X: Table) -> Table:
-    """Convert categorical columns of a frame to the dtypes of X.
-
-    Stacking frames with different lists of categories would lose the dtype.
-    """
-    if frame_kind(X) != "pandas" or frame_kind(frame) != "pandas":
-        return frame
-    categories = {}
-    for name, ours, theirs in zip(X.columns, X.dtypes, frame.dtypes, strict=True):
-        if ours.name != "category" or ours == theirs:
-            continue
-        new = set(frame[name].dropna().unique()) - set(ours.categories)
-        if new:
-            raise ValueError(
-                f"X_val has the categories {sorted(map(str, new))} in the column {name!r}, which "
-                "are not in X; give X a categorical dtype that lists them."
-            )
-        categories[name] = ours
-    return frame.astype(categories) if categories else frame
 
 
 # -- numbers that would overflow: scaling, losses and most base models square their inputs ---------

@@ -68,6 +68,9 @@ def reference_answers(
         Sentences about the models that could not be trained on this data.
     """
     regression = model._task == "regression"
+    if train.weight is not None and getattr(model, "_chooses_bases", False):
+        # As the base models of "auto" see them.
+        train = replace(train, weight=train.weight / np.mean(train.weight[train.weight > 0.0]))
     encoded = _encoded(model, train), _encoded(model, test)
     forest = _forest(regression, seeds["forest"], n_jobs)
     models = [("forest", f"Random forest, {N_TREES} trees", forest, encoded)]

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from randsub._tables import frame_kind, numeric_columns
 from randsub._typing import Table
 from randsub.estimators import RandomSubspaceClassifier, RandomSubspaceRegressor
+from randsub.estimators.column_encoding import see_labels
 from randsub.estimators.portfolio import Facts, portfolio
 from randsub.estimators.prs import BasePRS
 
@@ -39,6 +40,15 @@ def plain_predictor(estimator: Any, X: Table, y: Any) -> Any:
     is_auto = estimator._chooses_bases
     given = _suited(classifies, X, y) if is_auto else estimator._bases().items()
     bases = [(name, _bagged(base, classifies)) for name, base in given]
+    has_labels = frame_kind(X) is not None and not numeric_columns(X).all()
+    fill = SimpleImputer(keep_empty_features=True) if is_auto and not issparse(X) else "passthrough"
+    # Those that use labels themselves see them, as in PRS; the others see indicators.
+    own = see_labels("auto", X, [base for _, base in bases]) if has_labels else []
+    if own:
+        bases = [
+            (name, base if place in own else make_pipeline(_indicators(fill), base))
+            for place, (name, base) in enumerate(bases)
+        ]
     gives_probabilities = all(hasattr(base, "predict_proba") for _, base in bases)
     voting: dict[str, Any] = {"voting": "soft" if gives_probabilities else "hard"}
     if len(bases) == 1:
@@ -56,17 +66,23 @@ def plain_predictor(estimator: Any, X: Table, y: Any) -> Any:
         standardize=estimator.standardize,
         **(voting if classifies else {}),
     )
-    fill = SimpleImputer(keep_empty_features=True) if is_auto and not issparse(X) else "passthrough"
-    if frame_kind(X) is None or numeric_columns(X).all():
+    if own:
+        return model
+    if not has_labels:
         return model if fill == "passthrough" else make_pipeline(fill, model)
     if frame_kind(X) != "pandas":
         raise ValueError(
             "X has columns that are not numbers: pass a predictor that takes them, such as a "
             "pipeline that encodes them, or a pandas frame."
         )
+    return make_pipeline(_indicators(fill), model)
+
+
+def _indicators(fill: Any) -> ColumnTransformer:
+    """Indicators of labels; numbers are filled."""
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     labels = make_column_selector(dtype_exclude=["number", "bool"])
-    return make_pipeline(ColumnTransformer([("labels", encoder, labels)], remainder=fill), model)
+    return ColumnTransformer([("labels", encoder, labels)], remainder=fill)
 
 
 def _suited(classifies: bool, X: Table, y: Any) -> list[tuple[str, Any]]:
