@@ -6,7 +6,11 @@ parts are ranked again by each rule; and one that mixes the same base models by 
 GENIE3 and GRNBoost2 stand beside them. Rows go to benchmarks/results/network_rules.csv at once;
 cells that are there are not run again. No network of a challenge is used.
 
+What was chosen is confirmed on seeds that the choice never saw, by ``--confirm``: rows "default",
+as ``infer_network`` does it, and "former default", one long fit of nearest neighbours.
+
     python benchmarks/networks_study.py [--kinds plain hubs] [--seeds 0 1 2] [--minutes 25]
+    python benchmarks/networks_study.py --confirm --seeds 4
     python benchmarks/networks_study.py --print
 """
 
@@ -14,6 +18,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,7 @@ from sklearn.tree import DecisionTreeRegressor
 from randsub.datasets import make_network
 from randsub.datasets.simulated_network import RegulatoryNetwork
 from randsub.network import PRSNetwork, Ranking, genie3, grnboost, score_network
+from randsub.network.infer import recommended
 from randsub.network.links import InferredNetwork
 from randsub.network.path import choose
 
@@ -132,24 +138,26 @@ def ranked(model: PRSNetwork, place: int) -> Iterator[tuple[str, np.ndarray]]:
         yield f"{name}: lam 0, rank", Ranking(combine="rank").weights(parts, 0, *genes)
 
 
+def scored(kind: str, seed: int, rule: str, network: Any, seconds: float) -> dict[str, Any]:
+    """A row."""
+    truth, _ = simulated(kind, seed)
+    scores = score_network(network, truth.gold, gene_names=truth.gene_names)
+    found = {
+        "aupr": scores.aupr,
+        "auroc": scores.auroc,
+        "early": scores.early_precision,
+        "chance": scores.n_edges / scores.n_pairs,
+        "seconds": seconds,
+    }
+    return {"kind": kind, "seed": seed, "rule": rule} | {
+        name: round(value, 4) for name, value in found.items()
+    }
+
+
 def measured(kind: str, seed: int) -> Iterator[dict[str, Any]]:
-    """Rows of a cell."""
+    """Rows of a cell of the study."""
     truth, regulators = simulated(kind, seed)
-    data = {"gene_names": truth.gene_names}
-
-    def row(rule: str, network: Any, seconds: float) -> dict[str, Any]:
-        scores = score_network(network, truth.gold, gene_names=truth.gene_names)
-        found = {
-            "aupr": scores.aupr,
-            "auroc": scores.auroc,
-            "early": scores.early_precision,
-            "chance": scores.n_edges / scores.n_pairs,
-            "seconds": seconds,
-        }
-        return {"kind": kind, "seed": seed, "rule": rule} | {
-            name: round(value, 4) for name, value in found.items()
-        }
-
+    data, row = {"gene_names": truth.gene_names}, partial(scored, kind, seed)
     path = {"lam": "path", "lams": LAMS, "n_jobs": 1, "random_state": seed, **SHORT}
     begin = time.process_time()
     ranking = Ranking(evidence=("mean", "alpha", "members"), combine="rank")
@@ -164,11 +172,30 @@ def measured(kind: str, seed: int) -> Iterator[dict[str, Any]]:
     begin = time.process_time()
     mixed = PRSNetwork([*BASES.items()], **path).fit(truth.expression, regulators, **data)
     yield row("shares: one repeat", mixed, time.process_time() - begin)
+    yield from others(kind, seed)
+
+
+def others(kind: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Rows of other methods."""
+    truth, regulators = simulated(kind, seed)
     for method, options in ((genie3, {"n_estimators": 200}), (grnboost, {})):
         begin = time.process_time()
-        options = {"random_state": seed, "n_jobs": 1, **data, **options}
+        options = {"random_state": seed, "n_jobs": 1, "gene_names": truth.gene_names, **options}
         network = method(truth.expression, regulators, **options)
-        yield row(method.__name__, network, time.process_time() - begin)
+        yield scored(kind, seed, method.__name__, network, time.process_time() - begin)
+
+
+def confirmed(kind: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Rows of a cell of the confirmation."""
+    truth, regulators = simulated(kind, seed)
+    n_targets = truth.expression.shape[1]
+    chosen = recommended(n_targets=n_targets, knows_regulators=regulators is not None)
+    for rule, params in (("default", chosen), ("former default", {})):
+        begin = time.process_time()
+        model = PRSNetwork(**params, n_jobs=1, random_state=seed)
+        model.fit(truth.expression, regulators, gene_names=truth.gene_names)
+        yield scored(kind, seed, rule, model, time.process_time() - begin)
+    yield from others(kind, seed)
 
 
 def summary(path: Path) -> pd.DataFrame:
@@ -177,31 +204,45 @@ def summary(path: Path) -> pd.DataFrame:
     The standard error is that over cells, kinds and seeds. "first" counts the kinds on which the
     mean over seeds is the largest of all rules.
     """
-    frame = pd.DataFrame(Results(path, KEYS, MEASURES).rows)
-    frame["aupr"] = pd.to_numeric(frame["aupr"])
-    frame["early"] = pd.to_numeric(frame["early"])
-    aupr = frame.pivot_table("aupr", ["kind", "seed"], "rule")
+    aupr = cells_with("knn: one repeat", "aupr", path)
     gain = aupr.sub(aupr["knn: one repeat"], axis=0)
     by_kind = aupr.groupby("kind").mean()
     return pd.DataFrame(
         {
             "aupr": aupr.mean(),
-            "early": frame.groupby("rule")["early"].mean(),
+            "early": cells_with("knn: one repeat", "early", path).mean(),
             "gain": gain.mean(),
             "error": gain.std(ddof=1) / np.sqrt(gain.count()),
             "first": by_kind.idxmax(axis=1).value_counts().reindex(aupr.columns, fill_value=0),
             "cells": aupr.count(),
         }
-    ).sort_values("aupr", ascending=False)
+    ).sort_values("gain", ascending=False)
+
+
+def cells_with(rule: str, measure: str, path: Path) -> pd.DataFrame:
+    """A measure of all rules, in the cells that have one of them."""
+    frame = pd.DataFrame(Results(path, KEYS, MEASURES).rows)
+    frame[measure] = pd.to_numeric(frame[measure])
+    table = frame.pivot_table(measure, ["kind", "seed"], "rule")
+    if rule not in table:
+        return table[:0]
+    return table[table[rule].notna()].dropna(axis=1, how="all")
+
+
+def confirmation(path: Path) -> pd.DataFrame:
+    """AUPR of the defaults and of other methods, by kind, on the seeds of the confirmation."""
+    table = cells_with("default", "aupr", path).groupby("kind").mean()
+    table = table.reindex([kind for kind in KINDS if kind in table.index])
+    return pd.concat([table, table.mean().to_frame("mean").T]) if len(table) else table
 
 
 def printed(path: Path) -> str:
-    """The page: all rules, then the best ones and the baselines by kind."""
+    """The page: all rules, the best ones and the baselines by kind, and the confirmation."""
     table = summary(path)
-    frame = pd.DataFrame(Results(path, KEYS, MEASURES).rows).astype({"aupr": float})
     shown = [*table.index[:4], "knn: one repeat", "shares: one repeat", "genie3", "grnboost"]
-    by_kind = frame.pivot_table("aupr", "kind", "rule")[[*dict.fromkeys(shown)]]
-    return "\n\n".join(map(markdown, (table, by_kind.reindex([*KINDS]).dropna(how="all"))))
+    by_kind = cells_with("knn: one repeat", "aupr", path).groupby("kind").mean()
+    by_kind = by_kind[[*dict.fromkeys(shown)]].reindex([*KINDS]).dropna(how="all")
+    return "\n\n".join(map(markdown, (table, by_kind, confirmation(path))))
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -222,6 +263,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--minutes", type=float, default=np.inf, help="of CPU time, then stop")
     parser.add_argument("--results", type=Path, default=RESULTS / "network_rules.csv")
+    parser.add_argument("--confirm", action="store_true", help="the defaults and other methods")
     parser.add_argument("--print", action="store_true", help="the page, without new cells")
     args = parser.parse_args()
     if args.print:
@@ -237,7 +279,7 @@ def main() -> None:
             if time.process_time() > 60.0 * args.minutes:
                 return
             begin = time.process_time()
-            for row in [*measured(kind, seed)]:
+            for row in [*(confirmed if args.confirm else measured)(kind, seed)]:
                 cell = {key: row.pop(key) for key in KEYS}
                 results.add(cell, row, 0.0)
             print(f"{kind}, {seed}: {time.process_time() - begin:.0f} CPU seconds", flush=True)

@@ -50,3 +50,11 @@ def test_rules_are_compared_on_the_same_cells(study, tmp_path):
     page = study.printed(tmp_path / "r.csv")
     assert "| all: rank | 0.650 | 0.500 | 0.100 | 0.000 | 2 | 4 |" in page
     assert "| plain | 0.650 |" in page
+    for rule, aupr in (("default", 0.7), ("genie3", 0.1)):
+        results.add({"kind": "plain", "seed": 4, "rule": rule}, {"aupr": aupr, "early": 0.5}, 0.0)
+    # Cells of the confirmation are no cells of the study.
+    assert study.summary(tmp_path / "r.csv").loc["genie3", "cells"] == 4
+    assert study.confirmation(tmp_path / "r.csv").loc["mean"].to_dict() == {
+        "default": 0.7,
+        "genie3": 0.1,
+    }

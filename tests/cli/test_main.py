@@ -14,6 +14,7 @@ from randsub.cli import main
 from randsub.cli.commands import info
 from randsub.cli.main import Exit, Terminated
 from randsub.cli.parser import COMMANDS, make_parser, summary
+from randsub.network.infer import MANY_TARGETS, N_REPEATS, SHORT
 from randsub.solver import Solver
 
 
@@ -107,14 +108,17 @@ def test_help_of_every_command(command, capsys):
 
 
 @pytest.mark.parametrize(
-    ("command", "solver"), [("fit", Solver()), ("network", Solver.for_networks())]
+    ("command", "epochs"), [("fit", Solver().max_iter), ("network", SHORT["max_iter"])]
 )
-def test_help_tells_the_epochs_of_the_solver(command, solver, capsys):
-    # Written out there, because the solver is too heavy to import for help.
+def test_help_tells_the_number_of_epochs(command, epochs, capsys):
+    # Written out there, because the library is too heavy to import for help.
     with pytest.raises(SystemExit):
         main([command, "--help"])
     told = " ".join(capsys.readouterr().out.split())
-    assert f"number of training epochs (default: {solver.max_iter})" in told
+    assert f"number of training epochs (default: {epochs})" in told
+    if command == "network":
+        assert f"means over them (default: {N_REPEATS})" in told
+        assert f"for more than {MANY_TARGETS} targets)" in told
 
 
 def test_help_fits_a_terminal_of_80_columns(monkeypatch):

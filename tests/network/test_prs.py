@@ -26,6 +26,7 @@ from randsub.network import PRSNetwork, infer_network, score_network, solving
 from randsub.network import repeats as repeats_module
 from randsub.network import run as network_run
 from randsub.network.fit_data import prepare
+from randsub.network.infer import LAMS, N_REPEATS
 from randsub.network.path import choose, path_table
 from randsub.network.solving import Solution
 from randsub.solver import Solver
@@ -522,13 +523,44 @@ def test_the_function_lists_the_links_of_the_estimator():
     links = infer_network(
         X, REGULATORS, KNeighborsRegressor(), 0.004, **flat_network(gene_names=NAMES, **QUICK)
     )
-    pd.testing.assert_frame_equal(links, fitted(lam=0.004).links())
+    pd.testing.assert_frame_equal(links, fitted(lam=0.004, n_repeats=N_REPEATS).links())
     assert len(links) == 7 * 14
     top = infer_network(
         X, REGULATORS, **flat_network(lam=0, gene_names=NAMES, n_links=4, targets=["T1"], **QUICK)
     )
     assert len(top) == 4
     assert set(top["target"]) == {"T1"}
+
+
+def test_what_the_function_does_unless_told(monkeypatch):
+    fits = []
+    monkeypatch.setattr(PRSNetwork, "fit", lambda self, *data, **more: fits.append(self))
+    monkeypatch.setattr(PRSNetwork, "links", lambda self, *n, **more: None)
+
+    def asked(X=X, regulators=None, **given):
+        infer_network(X, regulators, **given)
+        return fits[-1]
+
+    small = asked()
+    assert (small.estimator, small.mixing, small.lam, small.n_repeats) == (
+        "auto",
+        "apart",
+        "path",
+        3,
+    )
+    assert (small.max_iter, small.n_estimators, tuple(small.lams)) == (90, 40, LAMS)
+    assert (small.ranking.direction, small.ranking.regulators) == ("weaker", "sum")
+    # Who is listed as a regulator is one, whatever it does elsewhere.
+    assert asked(regulators=REGULATORS).ranking == "mean"
+    for large in (asked(np.zeros((9, 301))), asked(np.zeros((9, 400)), targets=np.ones(400, bool))):
+        assert (large.estimator, large.lam, large.n_repeats) == (None, 0.0, 3)
+    assert asked(np.zeros((9, 400)), targets=range(300)).lam == "path"
+    judged = asked(fdr=0.1)
+    assert (judged.estimator, judged.lam, judged.shadows) == (None, 0.0, True)
+    assert judged.ranking == "mean"
+    own = asked(estimator=Ridge(), lam=0.0, n_repeats=1, max_iter=7, ranking="alpha")
+    assert (own.lam, own.n_repeats, own.max_iter, own.ranking) == (0.0, 1, 7, "alpha")
+    assert isinstance(own.estimator, Ridge)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.01])

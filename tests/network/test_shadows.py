@@ -11,6 +11,7 @@ from flat_parameters import flat_network
 from randsub.datasets import make_network
 from randsub.network import InferredNetwork, PRSNetwork, Ranking, infer_network
 from randsub.network.fit_data import read_samples
+from randsub.network.infer import N_REPEATS
 
 TRUTH = make_network(80, n_regulators=8, n_targets=12, n_modules=2, noise=0.1, random_state=0)
 NAMES = np.array(TRUTH.gene_names)
@@ -95,7 +96,7 @@ def test_all_rules_rank_shadows_along_with_the_regulators():
 def test_the_function_adds_the_shadows_itself():
     options = flat_network(**QUICK, estimator=Ridge(), gene_names=NAMES)
     links = infer_network(TRUTH.expression, TRUTH.regulators, fdr=0.2, **options)
-    expected = fitted(shadows=True).links(fdr=0.2)
+    expected = fitted(shadows=True, n_repeats=N_REPEATS).links(fdr=0.2)
     pd.testing.assert_frame_equal(links, expected, check_exact=True)
 
 

@@ -82,7 +82,7 @@ def fit(options: Options) -> None:
     add_keep(columns)
     add_layout(options)
     method = options.section("method")
-    _add_base_model(method, "tree", f"; {AUTO}: several that suit the data")
+    _add_base_model(method, "tree", "tree", "whose shares in the ensemble are learned")
     method.add(
         "--penalty NAME=LAM",
         f"penalty on alpha: {PENALTY_FORMS}; may be repeated",
@@ -259,7 +259,8 @@ def network(options: Options) -> None:
     options.add(
         "--lam X",
         "coefficient of the penalty that lets targets share regulators; 0 to treat each target on "
-        "its own, path to choose it on the validation samples (default: path, or 0 with --fdr)",
+        "its own, path to choose it on the validation samples (default: path; 0 with --fdr, and "
+        "for more than 300 targets)",
         coupling,
     )
     options.add("--top N", "only the N best links", number_from(int, 1))
@@ -271,17 +272,17 @@ def network(options: Options) -> None:
     )
     options.add(
         "--repeats N",
-        "number of validation splits; weights are means over them (default: 1)",
+        "number of validation splits; weights are means over them (default: 3)",
         number_from(int, 1),
-        default=1,
     )
     options.add(
         "--perturbed COLUMN",
         "column with the name of the gene that was knocked out in a sample, or nothing; the sample "
         "is left out where that gene is the target",
     )
-    options.add("--epochs N", "number of training epochs (default: 600)", number_from(int, 1))
-    _add_base_model(options, "knn", f"; {AUTO}: several that suit the data")
+    options.add("--epochs N", "number of training epochs (default: 90)", number_from(int, 1))
+    shown = f"{AUTO}; knn with --fdr, and for more than 300 targets"
+    _add_base_model(options, None, shown, "each trained on its own")
     _add_run(options)
     add_layout(options)
 
@@ -387,12 +388,12 @@ def _add_model(options: Options) -> None:
     trust.add("--allow-joblib", "load a joblib file, which can run arbitrary code")
 
 
-def _add_base_model(options: Options, default: str, choice: str = "") -> None:
+def _add_base_model(options: Options, default: str | None, shown: str, several: str) -> None:
     names = ", ".join(BASE_MODELS)
     options.add(
         "--base MODEL",
         f"base model: {names}, or any class as module:Class, or several of these separated by "
-        f"commas, whose shares in the ensemble are learned{choice} (default: {default})",
+        f"commas, {several}; {AUTO}: several that suit the data (default: {shown})",
         default=default,
     )
     options.add(

@@ -17,7 +17,7 @@ from randsub.cli.tables.column_checks import as_numbers, find_column
 from randsub.cli.tables.identifiers import find_row_labels, rows_look_like_features
 from randsub.cli.training_progress import TrainingProgress
 from randsub.network import PRSNetwork
-from randsub.network.infer import default_lam
+from randsub.network.infer import count_targets, recommended
 from randsub.solver import Solver
 
 
@@ -32,20 +32,24 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"--format {args.format} is for .csv and .tsv files, not {suffix}.")
     check_file(args.output, replace=args.force)
     console = Console(args)
-    base = make_base_models(args.base, args.base_param, "regression")
+    base = None
+    if args.base is not None:
+        base = make_base_models(args.base, args.base_param, "regression")
+    elif args.base_param:
+        raise ValueError(f"--base-param {args.base_param[0][0]}: name the base model with --base.")
     regulators, targets = _gene_names(args.regulators), _gene_names(args.targets)
     asked = {"--regulators": regulators or [], "--targets": targets or []}
     asked |= {"--drop": args.drop, "--keep": args.keep}
     expression, perturbed = _read_expression(args, console, asked)
     validation = _read_validation(args, console, expression)
-    model = PRSNetwork(
-        base,
-        lam=default_lam(args.fdr) if args.lam is None else args.lam,
-        n_repeats=args.repeats,
-        shadows=args.fdr is not None,
-        n_jobs=args.jobs,
-        random_state=args.seed,
+    chosen = recommended(
+        n_targets=count_targets(expression, targets),
+        knows_regulators=regulators is not None,
+        fdr=args.fdr,
     )
+    given = {"estimator": base, "lam": args.lam, "n_repeats": args.repeats}
+    chosen |= {name: value for name, value in given.items() if value is not None}
+    model = PRSNetwork(**chosen, n_jobs=args.jobs, random_state=args.seed)
     set_parameters(model, args, Solver.for_networks())
     n_samples, n_genes = expression.shape
     console.say(
