@@ -115,7 +115,7 @@ def parts_of(model: PRSNetwork, bases: list[str], n_repeats: int) -> dict[str, A
     parts = {
         kind: scores[:, chosen] for kind, scores in model.evidence_.items() if kind != "members"
     }
-    if "tree" in bases:
+    if "tree" in bases and "members" in model.evidence_:
         parts["members"] = model.evidence_["members"][:, :n_repeats]
     return parts
 
