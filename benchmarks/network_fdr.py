@@ -4,7 +4,7 @@ For each network and coefficient: the number of links in the list, the fraction 
 direct links (false, direct), the fraction that are not even indirect, from an ancestor to a
 descendant or between genes with a common ancestor (false, any), and the fraction of all true links
 that are in the list. Shadows stand for genes without any dependence, so the last but one is what
-the rate is about; ten networks by default.
+the rate is about; ten networks by default, with the repeats and epochs of ``infer_network``.
 
     python benchmarks/network_fdr.py [--networks 10] [--fdr 0.1] [--lams 0 0.003]
 """
@@ -18,6 +18,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub.datasets import make_network
 from randsub.network import PRSNetwork
+from randsub.network.infer import N_REPEATS, SHORT
 
 KINDS = (
     {},
@@ -44,8 +45,8 @@ def main() -> None:
     parser.add_argument("--networks", type=int, default=10)
     parser.add_argument("--fdr", type=float, default=0.1)
     parser.add_argument("--lams", type=float, nargs="+", default=[0.0, 0.003])
-    parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=150)
+    parser.add_argument("--repeats", type=int, default=N_REPEATS)
+    parser.add_argument("--epochs", type=int, default=SHORT["max_iter"])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print("lam, network, links, false (direct), false (any), found, CPU seconds")
@@ -62,7 +63,7 @@ def main() -> None:
                 shadows=True,
                 n_repeats=args.repeats,
                 max_iter=args.epochs,
-                n_estimators=50,
+                n_estimators=SHORT["n_estimators"],
                 n_jobs=1,
                 random_state=number,
             ).fit(truth.expression, truth.regulators, gene_names=truth.gene_names)

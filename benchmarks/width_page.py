@@ -229,10 +229,10 @@ def measure_table(frame: pd.DataFrame, measure: str) -> list[str]:
 
 
 def problem_table(frame: pd.DataFrame) -> list[str]:
-    """Score / AUPR of each problem, at the widths of the comparison."""
+    """Score / AUPR of each problem, at every width."""
     average = means(frame)
     rows = []
-    for width in COMPARED:
+    for width in sorted(frame["features"].unique()):
         for method, label in LABELS.items():
             cells = []
             for problem in PROBLEMS:

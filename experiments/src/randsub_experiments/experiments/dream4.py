@@ -46,7 +46,7 @@ NO_PENALTY: Final = "no penalty"
 LOWEST: Final = "penalty chosen on validation"
 ONE_SE: Final = "penalty by one standard error"
 RULES: Final = {LOWEST: "lowest", ONE_SE: "one_se"}
-# What `infer_network` does unless told otherwise.
+# `PRSNetwork()` with its defaults: one fit of nearest neighbours.
 DEFAULT: Final = {"base": "knn", "setting": ONE_SE, "settings": "defaults"}
 METHODS: Final = ("prs", "genie3", "rase", "random")
 ORIGIN: Final = origin_of(SOURCE)
@@ -54,7 +54,7 @@ NOTE: Final = (
     f'{SPREAD_NOTE} All rows of PRS with a base model come from one path: "{NO_PENALTY}" is its '
     f'coefficient 0, "{LOWEST}" has the lowest error on validation (the paper\'s rule, 0 being '
     f'among the candidates here), "{ONE_SE}" the largest coefficient within one standard error of '
-    "that. The rule of infer_network is the last one, with kNN. Sizes are expected numbers of "
+    "that. The rule of PRSNetwork() is the last one, with kNN. Sizes are expected numbers of "
     "regulators of a target. Empty: the paper has no such number."
 )
 
@@ -242,7 +242,7 @@ def best_table(rows: pd.DataFrame) -> Table | None:
         )
     columns = {
         **PROBLEM,
-        "infer_network's default": lambda row: plain(row.default, 3),
+        "PRSNetwork()": lambda row: plain(row.default, 3),
         "our best": lambda row: plain(row.best, 3),
         "which": lambda row: f"{row.who} ({row.settings})",
         "the paper's best PRS": lambda row: plain(row.paper_best, 2),
