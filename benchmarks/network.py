@@ -1,10 +1,11 @@
 """Gene networks at scale: independent targets in blocks, compared with GENIE3 and GRNBoost2.
 
 A simulated network of 1,000 targets and 100 regulators with 200 samples, without a coupling
-penalty. Prints per method the time, the peak memory of the process so far, the number of models
-trained, and the agreement of the links with the network. PRS runs first, so that the peak memory is
-not that of others. With ``--part`` only the first targets are inferred, by all methods: targets are
-independent, so that the time of all of them is that time by the share of the targets.
+penalty, with the repeats and epochs of ``infer_network``. Prints per method the time, the peak
+memory of the process so far, the number of models trained, and the agreement of the links with the
+network. PRS runs first, so that the peak memory is not that of others. With ``--part`` only the
+first targets are inferred, by all methods: targets are independent, so that the time of all of them
+is that time by the share of the targets.
 
     python benchmarks/network.py [--targets 1000] [--jobs 2] [--methods knn svm genie3 grnboost]
     python benchmarks/network.py --targets 5000 --regulators 300 --samples 500 --part 60
@@ -24,6 +25,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from randsub.datasets import make_network
 from randsub.network import PRSNetwork, genie3, grnboost, score_network
+from randsub.network.infer import N_REPEATS, SHORT
 from randsub.network.links import LinkOutputs
 
 BASES = {"knn": KNeighborsRegressor, "svm": SVR, "tree": DecisionTreeRegressor}
@@ -44,7 +46,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["knn", "genie3"])
     parser.add_argument("--part", type=int, help="infer so many targets; default: all")
-    parser.add_argument("--epochs", type=int, default=PRSNetwork().max_iter)
+    parser.add_argument("--epochs", type=int, default=SHORT["max_iter"])
+    parser.add_argument("--estimators", type=int, default=SHORT["n_estimators"])
+    parser.add_argument("--repeats", type=int, default=N_REPEATS)
     parser.add_argument("--block", type=int, default=PRSNetwork().block_size)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
@@ -80,6 +84,8 @@ def main() -> None:
             BASES[base](),
             lam=0,
             max_iter=args.epochs,
+            n_estimators=args.estimators,
+            n_repeats=args.repeats,
             block_size=args.block,
             n_jobs=args.jobs,
             random_state=args.seed,
