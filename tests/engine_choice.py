@@ -26,7 +26,7 @@ def choose_engine(
 def _data(X, y, weight, most_rows=None, metadata=()):
     """Data, targets, and the size of the largest training set."""
     data = Data(X, X, weight, dict.fromkeys(metadata))
-    return data, y, len(y) if most_rows is None else most_rows
+    return data, y, X.shape[0] if most_rows is None else most_rows
 
 
 def reason_to_step_aside(estimator, X, y, weight=None, *, bootstrap=False, **rest) -> str:

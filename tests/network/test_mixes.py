@@ -33,6 +33,7 @@ from randsub.losses import Reference, SquaredError
 from randsub.network import PRSNetwork, genie3, infer_network, rase_network, score_network, solving
 from randsub.network.candidate_links import gene_generator
 from randsub.network.fit_data import prepare
+from randsub.network.infer import N_REPEATS
 from randsub.network.portfolio import network_portfolio
 from randsub.parallel import Data, Dispatcher
 from randsub.solver import Problem, Solver, Target, solve
@@ -181,7 +182,8 @@ def test_the_function_lists_the_links_of_the_estimator():
     links = infer_network(
         TRUTH.expression, REGULATORS, knn_svm(), 0.01, gene_names=NAMES, **parameters
     )
-    pd.testing.assert_frame_equal(links, fitted(lam=0.01).links())
+    expected = make(lam=0.01, mixing="apart", n_repeats=N_REPEATS)
+    pd.testing.assert_frame_equal(links, fit(expected).links())
 
 
 # -- the same as solving target by target ----------------------------------------------------------
@@ -472,6 +474,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     words = ["network", "e.csv", "-o", "l.csv", "--lam", "0.01", "--epochs", "15", "--seed", "0"]
     words += ["--regulators", ",".join(REGULATORS), "--param", "n_estimators=12"]
     words += ["--param", "n_batches=3", "--param", "learning_rate=0.02", "--base", "knn,svm"]
+    words += ["--param", "mixing=shares", "--repeats", "1"]
     assert main([*words, "--base-param", "knn__n_neighbors=7", "-q", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     expected = fitted(lam=0.01).set_params(knn__n_neighbors=7)

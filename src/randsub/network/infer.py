@@ -134,7 +134,7 @@ def infer_network(
     >>> from randsub.datasets import make_network
     >>> from randsub.network import infer_network
     >>> truth = make_network(80, n_regulators=6, n_targets=10, n_modules=2, random_state=0)
-    >>> links = infer_network(truth.expression, truth.regulators, lam=0.003, max_iter=100,
+    >>> links = infer_network(truth.expression, truth.regulators, lam=0.003, max_iter=20,
     ...                       gene_names=truth.gene_names, n_links=5, random_state=0)
     >>> links.columns.tolist(), len(links)
     (['regulator', 'target', 'weight'], 5)
