@@ -180,6 +180,8 @@ def test_what_is_sent_does_not_grow_with_the_number_of_tasks(dask, monkeypatch) 
 
 
 @pytest.mark.filterwarnings("ignore::randsub.exceptions.WorkerLostWarning")
+# What is sent again takes its time, as if base models were slow.
+@pytest.mark.filterwarnings("ignore::randsub.exceptions.LongFitWarning")
 def test_workers_that_are_killed_do_not_change_the_result(dask) -> None:
     settings = {**SETTINGS, "max_iter": 40}
     expected = PRSRegressor(Sluggish(), **flat(**settings, n_jobs=1)).fit(X, y)
