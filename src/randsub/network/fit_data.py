@@ -166,9 +166,7 @@ def read_samples(
             f"least {least} are needed. Samples are rows and genes are columns: transpose the "
             "table if it is the other way round."
         )
-    chosen = resolve_genes(regulators, data, "regulators")
-    aims = resolve_genes(targets, data, "targets")
-    used = np.union1d(chosen, aims)
+    chosen, aims, used = _genes(regulators, targets, data)
     names = [data.names[j] for j in used.tolist()]
     candidates = candidate_links(names, *(np.searchsorted(used, of) for of in (chosen, aims)))
     where = perturbed_samples(perturbed, data, candidates)
@@ -178,6 +176,13 @@ def read_samples(
     samples = NetworkSamples(data.values(used), candidates, judges, where)
     samples._check_varies(np.arange(n_samples), "samples of expression")
     return samples
+
+
+def _genes(regulators: Any, targets: Any, data: Expression) -> tuple[IntArray, IntArray, IntArray]:
+    """Places of the regulators, of the targets, and of all of them, among the names of the data."""
+    chosen = resolve_genes(regulators, data, "regulators")
+    aims = resolve_genes(targets, data, "targets")
+    return chosen, aims, np.union1d(chosen, aims)
 
 
 def prepare(
@@ -268,9 +273,7 @@ def describe_expression(
 ) -> dict[str, str | None]:
     """Shape, type and digest of the data of a fit, by name, for a checkpoint."""
     data = read_expression(expression, gene_names, layer)
-    chosen = resolve_genes(regulators, data, "regulators")
-    aims = resolve_genes(targets, data, "targets")
-    used = np.union1d(chosen, aims)
+    chosen, aims, used = _genes(regulators, targets, data)
     further = expression_val
     if expression_val is not None:
         further = read_validation(expression_val, data, used, gene_names, layer)

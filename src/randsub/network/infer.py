@@ -21,7 +21,7 @@ N_REPEATS = 3
 
 
 def recommended(
-    *, n_targets: int, knows_regulators: bool, fdr: float | None = None
+    *, n_targets: int, knows_regulators: bool, fdr: float | None = None, **given: Any
 ) -> dict[str, Any]:
     """Parameters of :class:`PRSNetwork`, if users do not say; chosen by a study on simulated data.
 
@@ -35,16 +35,23 @@ def recommended(
     fdr : float or None
         With a penalty, or a rule that multiplies links by what their regulator does elsewhere, a
         rate that is measured by shadows, which regulate nothing, would be too optimistic.
+    **given
+        What users say of parameters; None if they say nothing.
     """
-    chosen = {"estimator": "auto", "mixing": "apart", "n_repeats": N_REPEATS, "lam": "path"}
+    chosen: dict[str, Any] = {
+        "estimator": "auto",
+        "mixing": "apart",
+        "n_repeats": N_REPEATS,
+        "lam": "path",
+    }
     chosen |= {"lams": LAMS, **SHORT}
     if fdr is not None or n_targets > MANY_TARGETS:
         chosen |= {"estimator": None, "lam": 0.0}
     if fdr is not None:
-        return {**chosen, "shadows": True}
-    if not knows_regulators:
+        chosen["shadows"] = True
+    elif not knows_regulators:
         chosen["ranking"] = Ranking(direction="weaker", regulators="sum")
-    return chosen
+    return chosen | {name: value for name, value in given.items() if value is not None}
 
 
 def count_targets(expression: Table, targets: Any) -> int:
@@ -143,13 +150,13 @@ def infer_network(
     check_n_links(n_links)
     check_fdr(fdr)
     regulators, targets = kept(regulators), kept(targets)
-    given = {"estimator": estimator, "lam": lam}
     chosen = recommended(
         n_targets=count_targets(expression, targets),
         knows_regulators=regulators is not None,
         fdr=fdr,
+        estimator=estimator,
+        lam=lam,
     )
-    chosen |= {name: value for name, value in given.items() if value is not None}
     network = PRSNetwork(
         **{**chosen, **parameters}, n_jobs=n_jobs, random_state=random_state, verbose=verbose
     )

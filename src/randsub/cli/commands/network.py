@@ -46,9 +46,10 @@ def run(args: argparse.Namespace) -> None:
         n_targets=count_targets(expression, targets),
         knows_regulators=regulators is not None,
         fdr=args.fdr,
+        estimator=base,
+        lam=args.lam,
+        n_repeats=args.repeats,
     )
-    given = {"estimator": base, "lam": args.lam, "n_repeats": args.repeats}
-    chosen |= {name: value for name, value in given.items() if value is not None}
     model = PRSNetwork(**chosen, n_jobs=args.jobs, random_state=args.seed)
     set_parameters(model, args, Solver.for_networks())
     n_samples, n_genes = expression.shape
