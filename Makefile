@@ -11,7 +11,7 @@ BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 ARGS ?= --help
 
-.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch docs lint format bench paper reproduce clean help
+.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch test-lowest dist docs lint format bench paper reproduce clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -100,6 +100,23 @@ test-torch:
 	.venv-torch/bin/python -m pip install --quiet --editable ".[torch]" --group test
 	.venv-torch/bin/python -m pytest tests/engines/torch tests/engines/test_contract.py -k "torch or Torch"
 
+#   make test-lowest  the tests with the lowest versions of the dependencies, in a place of its own
+test-lowest:
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-lowest/bin/python tools/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet --editable . --editable experiments --group test --constraint .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pytest -n auto tests src $(addprefix --ignore=,$(HOSTILE) $(AROUND))
+
+#   make dist   wheel and sdist, checked, and used in empty environments
+dist: $(BIN)/python
+	$(BIN)/python -m pip install --quiet --group release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python tools/try_dist.py dist
+
 #   make docs   the documentation, into docs/_build/html; a warning is an error
 docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx -b html -E -W --keep-going -n docs docs/_build/html
@@ -123,4 +140,4 @@ reproduce: $(VENV)/.experiments
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) .venv-anndata .venv-ray .venv-torch $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-anndata .venv-ray .venv-torch .venv-lowest $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

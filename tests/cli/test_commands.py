@@ -372,8 +372,11 @@ def test_lists_of_networks_for_other_programs(here, capsys):
     assert run("simulate", "network", "-o", "e.csv", *words) == Exit.DONE
     frame = pd.read_csv("e.csv")
     frame.insert(0, "knockout", ["T1", "T2", *[None] * 38])
+    frame.insert(3, "hours", [*np.arange(30.0) % 10, *[None] * 10])
+    frame.insert(4, "dish", ["a"] * 10 + ["b"] * 10 + ["c"] * 10 + [None] * 10)
     frame.to_csv("k.csv", index=False)
     words = ["network", "k.csv", "--perturbed", "knockout", "--regulators", "R1,R2,R3,R4"]
+    words += ["--time", "hours", "--series", "dish"]
     words += ["--lam", "0", "--epochs", "3", "--repeats", "2", "--param", "n_estimators=5", "-q"]
     ridge = ["--base", "ridge", "--json"]
     assert run(*words, *ridge, "-o", "a.tsv", "--format", "arboreto") == Exit.DONE
@@ -385,7 +388,8 @@ def test_lists_of_networks_for_other_programs(here, capsys):
     assert "q_value" in pd.read_csv("l.csv")
     assert run(*words, "--base", "auto", "-o", "l.cyjs", "--top", "5", "--json") == Exit.DONE
     assert set(document(capsys)["shares"]) == {"knn", "svm", "tree"}
-    for wrong in (["--format", "arboreto"], ["--perturbed", "nothing"]):
+    unknown = ["--perturbed", "nothing"], ["--series", "nothing"], ["--time", "dish"]
+    for wrong in (["--format", "arboreto"], *unknown):
         assert run(*words, *ridge, "-o", "l.graphml", *wrong) == Exit.ERROR
         assert not (here / "l.graphml").exists()
 

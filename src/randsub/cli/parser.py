@@ -24,7 +24,7 @@ from randsub.cli.option_values import (
     seconds,
 )
 from randsub.cli.options import Options
-from randsub.cli.table_options import add_force, add_keep, add_layout
+from randsub.cli.table_options import add_force, add_keep, add_layout, add_samples
 
 PROBLEMS: Final = ("friedman", "checkerboard", "hypercube", "linear", "network")
 SHELLS: Final = ("bash", "zsh", "fish")
@@ -275,11 +275,7 @@ def network(options: Options) -> None:
         "number of validation splits; weights are means over them (default: 3)",
         number_from(int, 1),
     )
-    options.add(
-        "--perturbed COLUMN",
-        "column with the name of the gene that was knocked out in a sample, or nothing; the sample "
-        "is left out where that gene is the target",
-    )
+    add_samples(options)
     options.add("--epochs N", "number of training epochs (default: 90)", number_from(int, 1))
     shown = f"{AUTO}; knn with --fdr, and for more than 300 targets"
     _add_base_model(options, None, shown, "each trained on its own")

@@ -31,3 +31,18 @@ def add_keep(options: Options) -> None:
         "--keep COLUMN...",
         "columns to use although they look like row numbers or identifiers, which are left out",
     )
+
+
+def add_samples(options: Options) -> None:
+    """Columns that say what the samples of a network are."""
+    options.add(
+        "--perturbed COLUMN",
+        "column with the name of the gene that was knocked out in a sample, or nothing; the sample "
+        "is left out where that gene is the target",
+    )
+    options.add(
+        "--time COLUMN",
+        "column with the times of the samples of time series, or nothing for a steady state; what "
+        "targets tend to is then predicted from the regulators at the same time",
+    )
+    options.add("--series COLUMN", "column that tells time series apart (default: one series)")

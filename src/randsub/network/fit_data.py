@@ -1,7 +1,7 @@
 """The data of a network fit: checked, split into training and validation samples, scaled."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from randsub.network.expression_data import (
     read_validation,
     resolve_genes,
 )
+from randsub.network.time_series import Steps, find_steps
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,16 @@ class NetworkSamples:
         Validation samples of the user.
     perturbed : mapping of int to int ndarray
         Samples in which a target, given by its place, was perturbed.
+    levels : ndarray of shape (n_samples, n_genes), default=None
+        Of time series: what the targets are to be at the values of the regulators. By default
+        values.
     """
 
     values: FloatArray
     candidates: CandidateLinks
     judges: FloatArray | None
     perturbed: Mapping[int, IntArray]
+    levels: FloatArray | None = None
 
     def splits(self, fraction: float | None, rngs: Sequence[np.random.Generator]) -> list[Split]:
         """Training and validation rows, one split per generator.
@@ -109,6 +114,9 @@ class NetworkSamples:
         """Scale all samples by the training rows of a split; add shadows, if they have a seed."""
         scaler = Standardizer().fit(self.values, None, split.train_rows)
         X, Y = self._columns(self.values, scaler)
+        if self.levels is not None:
+            scaler = Standardizer().fit(self.levels, None, split.train_rows)
+            _, Y = self._columns(self.levels, scaler)
         X_val, Y_val = (X, Y) if self.judges is None else self._columns(self.judges, scaler)
         if shadow_seed is not None:
             rng = np.random.default_rng(shadow_seed)
@@ -137,8 +145,12 @@ class NetworkSamples:
                     )
 
     def _check_varies(self, rows: IntArray, where: str) -> None:
-        names = sorted({*self.candidates.regulators, *self.candidates.targets})
-        check_varies(self.values[rows], names, where)
+        of = self.candidates
+        if self.levels is None:
+            check_varies(self.values[rows], sorted({*of.regulators, *of.targets}), where)
+            return
+        check_varies(self.values[np.ix_(rows, of.regulator_columns)], of.regulators, where)
+        check_varies(self.levels[np.ix_(rows, of.target_columns)], of.targets, where)
 
 
 def read_samples(
@@ -150,6 +162,8 @@ def read_samples(
     targets: Any = None,
     layer: str | None = None,
     perturbed: Any = None,
+    time: Any = None,
+    series: Any = None,
     splits: bool = False,
 ) -> NetworkSamples:
     """Check the data of a fit.
@@ -159,23 +173,45 @@ def read_samples(
     """
     gene_names = kept(gene_names)
     data = read_expression(expression, gene_names, layer)
-    n_samples, least = data.n_samples, 3 if splits and expression_val is None else 2
-    if n_samples < least:
-        raise ValueError(
-            f"expression has {n_samples} sample(s) (rows) of {len(data.names)} genes, but at "
-            f"least {least} are needed. Samples are rows and genes are columns: transpose the "
-            "table if it is the other way round."
-        )
+    steps = find_steps(time, series, data.n_samples)
+    least = 3 if splits and expression_val is None else 2
+    _check_enough(data, steps, least)
     chosen, aims, used = _genes(regulators, targets, data)
     names = [data.names[j] for j in used.tolist()]
     candidates = candidate_links(names, *(np.searchsorted(used, of) for of in (chosen, aims)))
     where = perturbed_samples(perturbed, data, candidates)
     judges = None
     if expression_val is not None:
+        if steps is not None:
+            raise ValueError(
+                "expression_val and time cannot be combined; without expression_val, "
+                "validation_fraction of the steps in time is set aside."
+            )
         judges = read_validation(expression_val, data, used, gene_names, layer)
     samples = NetworkSamples(data.values(used), candidates, judges, where)
-    samples._check_varies(np.arange(n_samples), "samples of expression")
+    if steps is not None:
+        samples = replace(
+            samples,
+            values=samples.values[steps.now],
+            levels=steps.levels(samples.values),
+            perturbed={target: steps.touching(rows) for target, rows in where.items()},
+        )
+    samples._check_varies(np.arange(len(samples.values)), "samples of expression")
     return samples
+
+
+def _check_enough(data: Expression, steps: Steps | None, least: int) -> None:
+    if data.n_samples < least:
+        raise ValueError(
+            f"expression has {data.n_samples} sample(s) (rows) of {len(data.names)} genes, but at "
+            f"least {least} are needed. Samples are rows and genes are columns: transpose the "
+            "table if it is the other way round."
+        )
+    if steps is not None and len(steps.now) < least:
+        raise ValueError(
+            f"The {data.n_samples} samples are {len(steps.now)} step(s) in time, but at least "
+            f"{least} are needed."
+        )
 
 
 def _genes(regulators: Any, targets: Any, data: Expression) -> tuple[IntArray, IntArray, IntArray]:
@@ -270,6 +306,8 @@ def describe_expression(
     targets: Any = None,
     layer: str | None = None,
     perturbed: Any = None,
+    time: Any = None,
+    series: Any = None,
 ) -> dict[str, str | None]:
     """Shape, type and digest of the data of a fit, by name, for a checkpoint."""
     data = read_expression(expression, gene_names, layer)
@@ -284,6 +322,7 @@ def describe_expression(
         "expression_val": further,
         "regulators": None if regulators is None else chosen,
         "targets": None if targets is None else aims,
-        "perturbed": None if perturbed is None else np.array([str(one) for one in perturbed]),
     }
+    for name, entries in {"perturbed": perturbed, "time": time, "series": series}.items():
+        tables[name] = None if entries is None else np.array([str(one) for one in entries])
     return {name: None if t is None else describe_data(t) for name, t in tables.items()}

@@ -80,6 +80,8 @@ def infer_network(
     n_links: int | None = None,
     fdr: float | None = None,
     perturbed: Any = None,
+    time: Any = None,
+    series: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: int = 0,
@@ -113,6 +115,8 @@ def infer_network(
         then compete in the fit; see :meth:`PRSNetwork.q_values`.
     perturbed : sequence of str, None or lists of str, default=None
         Genes that were perturbed in each sample, as in :meth:`PRSNetwork.fit`.
+    time, series : sequences, default=None
+        Times of the samples, and which time series they are of, as in :meth:`PRSNetwork.fit`.
     n_jobs : int, default=None
         Number of workers. The result is the same for any number.
     random_state : int, RandomState instance or None, default=None
@@ -168,5 +172,7 @@ def infer_network(
         targets=targets,
         layer=layer,
         perturbed=perturbed,
+        time=time,
+        series=series,
     )
     return network.links(n_links, fdr=fdr)

@@ -303,6 +303,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
         targets: Any = None,
         layer: str | None = None,
         perturbed: Any = None,
+        time: Any = None,
+        series: Any = None,
         resume_from: "os.PathLike[str] | str | None" = None,
     ) -> Self:
         """Infer the network from expression data.
@@ -329,6 +331,13 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             Genes that were knocked out, knocked down or overexpressed in each sample. Their
             expression there is not the work of their regulators: the sample is left out where one
             of them is the target, from training and validation. As a regulator it counts as ever.
+        time : sequence of float, of length n_samples, default=None
+            Times of the samples, NaN for those of a steady state. What a target tends to is then
+            predicted from the regulators at the same time: of samples that are equally far apart,
+            its next value. The last sample of a series is only that. Between other samples, the
+            change is scaled to the median time.
+        series : sequence of labels, of length n_samples, default=None
+            Which time series each sample is of; by default all are of one.
         resume_from : path-like, default=None
             File that :class:`randsub.callbacks.Checkpoint` has written during an earlier fit of
             the same model to the same data. The fit is resumed from there, with bit for bit the
@@ -350,6 +359,8 @@ class PRSNetwork(CallbackSupport, FittedNetwork, NamedBases, BaseModelHolder):
             "targets": kept(targets),
             "layer": layer,
             "perturbed": kept(perturbed),
+            "time": kept(time),
+            "series": kept(series),
         }
         with self._all_or_nothing():
             self._fit(expression, data, resume_from)

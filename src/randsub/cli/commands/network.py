@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     regulators, targets = _gene_names(args.regulators), _gene_names(args.targets)
     asked = {"--regulators": regulators or [], "--targets": targets or []}
     asked |= {"--drop": args.drop, "--keep": args.keep}
-    expression, perturbed = _read_expression(args, console, asked)
+    expression, of_samples = _read_expression(args, console, asked)
     validation = _read_validation(args, console, expression)
     chosen = recommended(
         n_targets=count_targets(expression, targets),
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
         callbacks.append(TimeLimit(args.time_limit))
     model.set_callbacks(*callbacks)
     with interruptions_are_errors():
-        model.fit(expression, regulators, validation, targets=targets, perturbed=perturbed)
+        model.fit(expression, regulators, validation, targets=targets, **of_samples)
     with whole_file(args.output) as draft:
         if suffix == ".graphml":
             model.to_graphml(draft, args.top, fdr=args.fdr)
@@ -98,8 +99,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _read_expression(
     args: argparse.Namespace, console: Console, asked: Mapping[str, Sequence[str]]
-) -> tuple[pd.DataFrame, list[str | None] | None]:
-    """The table of DATA, in which every column is a gene, and what was perturbed in its samples.
+) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
+    """The table of DATA, in which every column is a gene, and what others say of its samples.
 
     What is left out is told. `asked` are columns by the option that asks for them.
     """
@@ -109,16 +110,22 @@ def _read_expression(
     for option, names in asked.items():
         for name in names:
             find_column(path, frame, name, option)
-    perturbed = None
-    if args.perturbed is not None:
-        column = find_column(path, frame, args.perturbed, "--perturbed")
-        perturbed = [None if pd.isna(gene) else str(gene) for gene in frame[column]]
-        frame = frame.drop(columns=column)
-    frame = frame.drop(columns=args.drop)
+    of_samples: dict[str, list[Any]] = {}
+    used = []
+    for name, kind in {"perturbed": str, "time": float, "series": str}.items():
+        given = getattr(args, name)
+        if given is None:
+            continue
+        used.append(find_column(path, frame, given, f"--{name}"))
+        try:
+            of_samples[name] = [None if pd.isna(one) else kind(one) for one in frame[used[-1]]]
+        except ValueError:
+            raise ValueError(f"--{name} {given}: not all of its entries are numbers.") from None
+    frame = frame.drop(columns=[*used, *args.drop])
     # What is named as a gene is one.
     labels = find_row_labels(frame, {name for names in asked.values() for name in names})
     console.say_all(labels.told(path))
-    return as_numbers(path, frame.drop(columns=list(labels.left_out))), perturbed
+    return as_numbers(path, frame.drop(columns=list(labels.left_out))), of_samples
 
 
 def _read_validation(
