@@ -1,6 +1,6 @@
 """Time series: the links that `infer_network` finds with and without the times of the samples.
 
-Simulated networks of 30 genes, each with two regulators: production is a sigmoid of the regulators,
+Simulated networks of 15 genes, each with two regulators: production is a sigmoid of the regulators,
 genes decay, noise is added in every short step and to what is measured. A series starts at random
 levels and is measured 21 times. With files of the DREAM4 challenge of size 10 (knockouts,
 knockdowns, multifactorial, timeseries, ts_time, gold), these too, with and without the samples that
@@ -23,7 +23,7 @@ N_TIMES, N_INNER = 21, 50
 
 def simulated(seed: int, n_series: int, distance: float) -> tuple[np.ndarray, Any, Any, np.ndarray]:
     """Expression, times, series and links of a network whose samples are so far apart."""
-    rng, n_genes = np.random.default_rng(seed), 30
+    rng, n_genes = np.random.default_rng(seed), 15
     gold = np.zeros((n_genes, n_genes), dtype=int)
     for gene in range(n_genes):
         gold[rng.choice(np.delete(np.arange(n_genes), gene), 2, replace=False), gene] = 1

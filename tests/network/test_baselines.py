@@ -10,7 +10,7 @@ from randsub.datasets import make_network
 from randsub.estimators.fit_data import seed_words
 from randsub.network import genie3, grnboost, rase_network, score_network
 from randsub.network.candidate_links import gene_generator
-from randsub.network.grnboost import Boosting
+from randsub.network.grnboost import Stop
 
 RASE = {"n_estimators": 10, "n_candidates": 5, "max_iter": 2}
 
@@ -91,55 +91,35 @@ def test_rase_is_an_ensemble_for_each_target(truth):
     assert network.n_models_trained == n_models
 
 
-def test_boosting_is_that_of_scikit_learn():
-    """On most of the samples, with all columns and without an early end, trees are the same."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4)).astype(np.float32).astype(float)
-    y = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.1 * rng.normal(size=200)
-    found, n_trees = Boosting(80, 0.1, None, 0.999, 10**6).importances(
-        X, y, np.random.RandomState(0)
-    )
-    model = GradientBoostingRegressor(n_estimators=80, random_state=0).fit(X, y)
-    assert n_trees == 80
-    np.testing.assert_allclose(found / 80, model.feature_importances_, atol=0.02)
-
-
-def test_boosting_ends_when_trees_do_not_improve():
+@pytest.mark.parametrize("scale", [0.0, 2.0])
+def test_boosting_ends_when_trees_do_not_improve(scale):
+    """At the first tree with which the mean of the last improvements is below 0, and not before."""
     rng = np.random.default_rng(0)
     X, noise = rng.normal(size=(100, 5)), rng.normal(size=100)
-    boosting = Boosting(400, 0.05, 0.5, 0.8, 25)
-    trees = [
-        boosting.importances(X, y, np.random.RandomState(seed))[1]
-        for y in (noise, 2.0 * X[:, 0] + 0.2 * noise)
-        for seed in range(3)
-    ]
-    assert min(trees) >= 25
-    assert max(trees[:3]) < 60 < 90 < min(trees[3:])
+    model = GradientBoostingRegressor(n_estimators=400, subsample=0.8, random_state=0)
+    model.fit(X, scale * X[:, 0] + 0.2 * noise, monitor=Stop(25))
+    means = np.convolve(model.oob_improvement_, np.ones(25) / 25, "valid")
+    assert 25 <= len(model.estimators_) < 400
+    assert means[-1] < 0.0 <= means[:-1].min(initial=0.0)
 
 
 def test_grnboost_is_boosting_for_each_target(truth):
-    network = grnboost(
-        truth.expression,
-        truth.regulators,
-        gene_names=truth.gene_names,
-        n_estimators=60,
-        learning_rate=0.1,
-        max_features=0.5,
-        subsample=0.8,
-        early_stopping=5,
-        random_state=3,
-    )
+    params = {"n_estimators": 60, "learning_rate": 0.1, "max_features": 0.5, "subsample": 0.8}
+    names = list(truth.gene_names)
+    options = {"gene_names": names, "early_stopping": 5, "random_state": 3}
+    network = grnboost(truth.expression, truth.regulators, **params, **options)
     X, n_models = scaled(truth.expression), 0
-    for target, name in enumerate(truth.gene_names):
+    for target, name in enumerate(names):
         others = [j for j in range(6) if j != target]
         seed = int(gene_generator(name, seed_words(3).tolist()).integers(2**31))
-        expected, n_trees = Boosting(60, 0.1, 0.5, 0.8, 5).importances(
-            X[:, others], X[:, target], np.random.RandomState(seed)
-        )
+        model = GradientBoostingRegressor(random_state=seed, **params)
+        model.fit(X[:, others], X[:, target], monitor=Stop(5))
+        n_trees = len(model.estimators_)
+        expected = model.feature_importances_ * n_trees
         np.testing.assert_allclose(network.alpha[others, target], expected, atol=1e-9)
         n_models += n_trees
     assert network.n_models_trained == n_models
-    scores = score_network(network, truth.gold, gene_names=truth.gene_names)
+    scores = score_network(network, truth.gold, gene_names=names)
     assert scores.aupr > 2 * scores.n_edges / scores.n_pairs
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.utils.parallel import delayed
 
 from randsub._typing import BoolArray, FloatArray, Table
@@ -33,7 +33,7 @@ def grnboost(
     """Infer a network by GRNBoost2: importances of the regulators in boosted trees per target.
 
     Trees are added until the last ones have, on average, not improved the predictions of the
-    samples that they were not trained on. The defaults are those of the paper.
+    samples that they were not trained on. This rule and the defaults are those of arboreto.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def grnboost(
         Factor of the predictions of each tree.
     max_features : {"sqrt", "log2"}, int, float or None, default=0.1
         Number of regulators considered at each split, as in
-        :class:`sklearn.tree.DecisionTreeRegressor`.
+        :class:`sklearn.ensemble.GradientBoostingRegressor`.
     subsample : float, default=0.9
         Fraction of the samples that each tree is trained on; below 1.
     early_stopping : int, default=25
@@ -83,7 +83,6 @@ def grnboost(
         )
     if early_stopping < 1:
         raise ValueError(f"early_stopping must be at least 1, got {early_stopping!r}.")
-    boosting = Boosting(n_estimators, learning_rate, max_features, subsample, early_stopping)
     seed = seed_words(random_state).tolist()
     prepared = prepare(expression, regulators, gene_names=gene_names, targets=targets, layer=layer)
     candidates, allowed = prepared.candidates, prepared.candidates.allowed
@@ -93,8 +92,14 @@ def grnboost(
             prepared.X,
             allowed[g],
             prepared.Y[:, g],
-            boosting,
-            np.random.RandomState(gene_seed(name, seed)),
+            GradientBoostingRegressor(
+                n_estimators=n_estimators,
+                learning_rate=learning_rate,
+                max_features=max_features,
+                subsample=subsample,
+                random_state=gene_seed(name, seed),
+            ),
+            early_stopping,
         )
         for g, name in enumerate(candidates.targets)
     ]
@@ -106,58 +111,23 @@ def grnboost(
 
 
 @dataclass(frozen=True)
-class Boosting:
-    """Stochastic gradient boosting of the squared error by trees of depth 3.
+class Stop:
+    """Ends boosting if the last trees have, on average, not improved the out-of-bag error."""
 
-    It is our own loop, since improvements must be those of one tree on one set of samples; in
-    :class:`sklearn.ensemble.GradientBoostingRegressor` they are differences between the errors of
-    two trees on two sets.
-    """
-
-    n_estimators: int
-    learning_rate: float
-    max_features: Any
-    subsample: float
     window: int
 
-    def importances(
-        self, X: FloatArray, y: FloatArray, rng: np.random.RandomState
-    ) -> tuple[FloatArray, int]:
-        """Importances of the columns, which add up to the number of trees, and this number."""
-        n_samples = len(y)
-        n_inside = min(max(1, int(self.subsample * n_samples)), n_samples - 1)
-        X = np.asarray(X, dtype=np.float32)
-        left, total = y - y.mean(), np.zeros(X.shape[1])
-        improvements: list[float] = []
-        while len(improvements) < self.n_estimators:
-            order = rng.permutation(n_samples)
-            inside, outside = order[:n_inside], order[n_inside:]
-            tree = DecisionTreeRegressor(
-                max_depth=3,
-                max_features=self.max_features,
-                random_state=rng.randint(np.iinfo(np.int32).max),
-            ).fit(X[inside], left[inside])
-            before = np.mean(left[outside] ** 2)
-            left = left - self.learning_rate * tree.predict(X)
-            improvements.append(float(before - np.mean(left[outside] ** 2)))
-            total += tree.tree_.compute_feature_importances(normalize=False)
-            if self._has_ended(improvements):
-                break
-        n_trees = len(improvements)
-        return total * (n_trees / (total.sum() or 1.0)), n_trees
-
-    def _has_ended(self, improvements: list[float]) -> bool:
-        last = improvements[-self.window :]
-        return len(last) == self.window and float(np.mean(last)) < 0.0
+    def __call__(self, place: int, model: GradientBoostingRegressor, _: Any) -> bool:
+        """Whether the tree at this place is the last."""
+        first = place + 1 - self.window
+        return first >= 0 and bool(np.mean(model.oob_improvement_[first : place + 1]) < 0.0)
 
 
 def _of_target(
-    X: FloatArray,
-    columns: BoolArray,
-    y: FloatArray,
-    boosting: Boosting,
-    rng: np.random.RandomState,
+    X: FloatArray, columns: BoolArray, y: FloatArray, model: GradientBoostingRegressor, window: int
 ) -> tuple[FloatArray, int]:
+    """Importances of the columns, which add up to the number of trees, and this number."""
     if not columns.any():
         return np.zeros(0), 0
-    return boosting.importances(X[:, columns], y, rng)
+    model.fit(X[:, columns], y, monitor=Stop(window))
+    n_trees = len(model.estimators_)
+    return model.feature_importances_ * n_trees, n_trees

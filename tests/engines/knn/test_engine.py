@@ -14,7 +14,7 @@ from sklearn.neighbors import (
 
 from engine_choice import choose_engine, reason_to_step_aside
 from randsub.engines import GenericEngine, KNNEngine, Learner
-from randsub.engines.knn.kernels import MOST_ROWS
+from randsub.engines.knn.kernels import LARGEST_CHAIN, MOST_ROWS
 from randsub.exceptions import BaseModelError
 
 
@@ -88,13 +88,13 @@ def answers(estimator, X, y, masks, X_query, voting="soft"):
     n=st.integers(9, 70),
     q=st.integers(1, 150),
     m=st.integers(1, 12),
-    k=st.sampled_from([1, 2, 5, 8, 9]),
+    k=st.sampled_from([1, 2, 5, 8, 9, 15, 16, 40]),
     weights=st.sampled_from(["uniform", "distance"]),
     voting=st.sampled_from(["soft", "hard", None]),
     offset=st.sampled_from([0.0, 1e3]),
 )
 def test_any_shape_gives_what_scikit_learn_gives(seed, n, q, m, k, weights, voting, offset):
-    rng = np.random.default_rng(seed)
+    rng, k = np.random.default_rng(seed), min(k, n)
     X, X_query = rng.normal(size=(n, m)) + offset, rng.normal(size=(q, m)) + offset
     masks = rng.random((6, m)) < 0.6
     masks[0] = False
@@ -175,6 +175,16 @@ def test_many_rows(n):
     masks = np.array([[1, 0, 0], [1, 1, 1]], dtype=bool)
     for weights in ("uniform", "distance"):
         ours, theirs = answers(KNeighborsRegressor(4, weights=weights), X, y, masks, X_query)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [LARGEST_CHAIN - 1, LARGEST_CHAIN, LARGEST_CHAIN + 1])
+def test_many_neighbours(k):
+    rng = np.random.default_rng(1)
+    X, y, X_query = rng.normal(size=(150, 3)), rng.normal(size=150), rng.normal(size=(20, 3))
+    masks = np.array([[1, 0, 0], [1, 1, 1]], dtype=bool)
+    for weights in ("uniform", "distance"):
+        ours, theirs = answers(KNeighborsRegressor(k, weights=weights), X, y, masks, X_query)
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 

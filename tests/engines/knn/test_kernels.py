@@ -15,8 +15,10 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from randsub.engines import KNNEngine, Learner
 from randsub.engines.knn.kernels import (
+    CHAIN,
     FAR,
     LARGEST,
+    LARGEST_NETWORK,
     MOST_ROWS,
     SMALLEST,
     TILES,
@@ -29,8 +31,8 @@ from randsub.engines.knn.kernels import (
 )
 
 UNIT = 2.0**-24
-# Each k is a variant to compile.
-KS = (1, 3)
+# Each small k is a variant to compile; larger ones are chains of one, two and more networks.
+KS = (1, 3, 9, 15, 16)
 
 
 class Found(NamedTuple):
@@ -49,7 +51,8 @@ def found_by_search(columns: np.ndarray, query: np.ndarray, mine: np.ndarray, k:
     single, asked, largest = in_single_precision(columns, query)
     numbers = row_numbers(columns.shape[1])
     keys = np.empty((query.shape[1], k + 1), np.float32)
-    search(single, asked, mine, numbers, (0,) * k, keys)
+    ks = (0,) * k if k <= LARGEST_NETWORK else CHAIN
+    search(single, asked, mine, numbers, ks, keys)
     error = bound(largest, mine)
     rows = [frozenset(int(row_of(key, numbers)) for key in line[:k]) for line in keys]
     sure = [bool(is_sure(line[k - 1], line[k], error, len(mine), numbers)) for line in keys]
@@ -177,7 +180,7 @@ def test_what_is_sure_is_right_for_any_numbers(data, n, m, q):
     check_found(columns, query, np.arange(m), 1)
 
 
-@pytest.mark.parametrize("n", range(1, 10))
+@pytest.mark.parametrize("n", [*range(1, 10), 17, 18, 19, 20])
 @pytest.mark.parametrize("m", range(1, 10))
 def test_every_number_of_rows_and_columns(n, m):
     """Groups of four rows and of four columns, full or not; distances that are far apart."""

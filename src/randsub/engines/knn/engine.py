@@ -13,7 +13,9 @@ from randsub._sklearn import neighbors_of
 from randsub._typing import FloatArray, Table
 from randsub.engines.compiled import CompiledEngine, MaskBatch, Parameters, lines
 from randsub.engines.knn.kernels import (
+    CHAIN,
     LARGEST,
+    LARGEST_CHAIN,
     LARGEST_NETWORK,
     MOST_ROWS,
     PROBABILITIES,
@@ -93,9 +95,10 @@ class KNNEngine(CompiledEngine):
         out = batch.answers(learner, 0.0)
         single = in_single_precision(columns, query)
         fits = columns.shape[1] <= MOST_ROWS and SMALLEST < single.largest.max() < LARGEST
-        if k > LARGEST_NETWORK or not fits:
+        if k > LARGEST_CHAIN or not fits:
             predict_exactly(columns, query, batch.subsets, k, answer, out)
         else:
             numbers = row_numbers(columns.shape[1])
-            predict_fast(columns, query, single, numbers, batch.subsets, (0,) * k, answer, out)
+            ks = (0,) * k if k <= LARGEST_NETWORK else CHAIN
+            predict_fast(columns, query, single, numbers, batch.subsets, k, ks, answer, out)
         return out

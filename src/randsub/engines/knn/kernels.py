@@ -12,7 +12,7 @@ where they differ by more than all that rounding can have done, the k rows are t
 few queries for which that is not sure are searched again, exactly.
 
 Tile and k are known to the compiler: they are the lengths of tuples (``size`` and ``ks``), which
-belong to a variant's signature.
+belong to a variant's signature. All chains are one variant, and its ``ks`` is CHAIN.
 """
 
 from typing import Any, NamedTuple
@@ -27,8 +27,10 @@ TILES = (136, 64, 16)
 WIDE, MIDDLE, NARROW = (0,), (0, 0), (0, 0, 0)
 # Rows and columns that are worked on together.
 N_ROWS = N_COLUMNS = 4
-# The network is unrolled for each k; beyond this many neighbours plain insertion is as good.
-LARGEST_NETWORK = 8
+# The network is unrolled for each k. More neighbours go through a chain of networks, each of which
+# keeps the LINK smallest of what the one before has left; of very many, plain insertion finds most.
+LARGEST_NETWORK, LINK, LARGEST_CHAIN = 8, 8, 128
+CHAIN = (0,) * (LARGEST_NETWORK + 1)
 # Row numbers must leave half of the mantissa alone.
 MOST_ROWS = 2**12
 # Values within these limits have squares that single precision can hold, with room for sums.
@@ -118,9 +120,38 @@ def _sort_in(kept, squares, numbers, row, ks, size):  # type: ignore[no-untyped-
             kept[p * tile + lane] = least
 
 
+@compiled(fastmath=FAST)
+def _write_keys(squares, numbers, row, size):  # type: ignore[no-untyped-def]
+    """Turn the squares of four rows into keys."""
+    tile = TILES[len(size) - 1]
+    high_bits = numbers[len(numbers) - 1]
+    for a in range(N_ROWS):
+        number = numbers[row + a]
+        for lane in range(a * tile, (a + 1) * tile):
+            squares[lane] = _pack(squares[lane], high_bits, number)
+
+
+@compiled(fastmath=FAST)
+def _pass_link(kept, keys, size):  # type: ignore[no-untyped-def]
+    """Push four rows through one network of a chain; what it does not keep is left in ``keys``."""
+    tile = TILES[len(size) - 1]
+    for lane in range(tile):
+        key0, key1 = keys[lane], keys[tile + lane]
+        key2, key3 = keys[2 * tile + lane], keys[3 * tile + lane]
+        for p in range(LINK):
+            least = kept[p * tile + lane]
+            key0, least = max(least, key0), min(least, key0)
+            key1, least = max(least, key1), min(least, key1)
+            key2, least = max(least, key2), min(least, key2)
+            key3, least = max(least, key3), min(least, key3)
+            kept[p * tile + lane] = least
+        keys[lane], keys[tile + lane] = key0, key1
+        keys[2 * tile + lane], keys[3 * tile + lane] = key2, key3
+
+
 @compiled()
 def _search_tile(lanes, values, numbers, n_columns, kept, squares, ks, size):  # type: ignore[no-untyped-def]
-    """Keys of the k + 1 nearest rows of each lane, nearest first."""
+    """Keys of the nearest rows of each lane, nearest first, as many as ``kept`` has room for."""
     tile = TILES[len(size) - 1]
     kept[:] = 2.0 * FAR * FAR
     n_blocks = (n_columns + N_COLUMNS - 1) // N_COLUMNS
@@ -138,7 +169,12 @@ def _search_tile(lanes, values, numbers, n_columns, kept, squares, ks, size):  #
             _add(squares, lanes[first : first + N_COLUMNS * tile], values[at : at + block], size)
             first += N_COLUMNS * tile
             at += block
-        _sort_in(kept, squares, numbers, row, ks, size)
+        if len(ks) <= LARGEST_NETWORK:
+            _sort_in(kept, squares, numbers, row, ks, size)
+        else:
+            _write_keys(squares, numbers, row, size)
+            for link in range(0, len(kept), LINK * tile):
+                _pass_link(kept[link : link + LINK * tile], squares, size)
 
 
 @compiled()
@@ -173,7 +209,10 @@ def _search_in_tiles(values, query, mine, n_columns, start, stop, numbers, ks, s
     tile = TILES[len(size) - 1]
     lanes = np.zeros(n_columns * tile, np.float32)
     squares = np.empty(N_ROWS * tile, np.float32)
-    kept = np.empty((len(ks) + 1) * tile, np.float32)
+    n_kept = keys.shape[1]
+    if len(ks) > LARGEST_NETWORK:
+        n_kept = (n_kept + LINK - 1) // LINK * LINK
+    kept = np.empty(n_kept * tile, np.float32)
     for first in range(start, stop, tile):
         width = min(tile, stop - first)
         for a in range(len(mine)):
@@ -181,7 +220,7 @@ def _search_in_tiles(values, query, mine, n_columns, start, stop, numbers, ks, s
                 lanes[a * tile + lane] = query[mine[a], first + lane]
         _search_tile(lanes, values, numbers, n_columns, kept, squares, ks, size)
         for lane in range(width):
-            for p in range(len(ks) + 1):
+            for p in range(keys.shape[1]):
                 keys[first + lane, p] = kept[p * tile + lane]
 
 
@@ -197,7 +236,7 @@ def search(columns, query, mine, numbers, ks, keys):  # type: ignore[no-untyped-
         Columns that count.
     numbers : int32 ndarray
         See :func:`row_numbers`.
-    ks : tuple of k zeros
+    ks : tuple of k zeros, or CHAIN
     keys : float32 ndarray of shape (n_queries, k + 1)
         Where they go: squared distances with row numbers in their lowest bits.
     """
@@ -294,11 +333,11 @@ def row_numbers(n_rows: int) -> IntArray:
 
 
 @compiled()
-def predict_fast(columns, query, single, numbers, subsets, ks, answer, out):  # type: ignore[no-untyped-def]
+def predict_fast(columns, query, single, numbers, subsets, k, ks, answer, out):  # type: ignore[no-untyped-def]
     """Predictions of each mask's model for all queries, (T, n_query, C)."""
     begin, held = subsets
     rounded, asked, largest = single
-    k, n_queries = len(ks), query.shape[1]
+    n_queries = query.shape[1]
     keys = np.empty((n_queries, k + 1), np.float32)
     gaps = np.empty(columns.shape[1])
     rows = np.empty(k, np.int64)
