@@ -6,7 +6,7 @@ time    The first 2 percent of the targets, with the settings of ``infer_network
         Targets are independent: the time of all of them is that time by their share.
 memory  All targets to the end, with one epoch of two models each, and the file of the 100,000 best
         links: the peak does not depend on the number of epochs.
-kill    40 targets with a checkpoint, killed by SIGKILL half-way, and resumed: the same bits as
+kill    12 targets with a checkpoint, killed by SIGKILL half-way, and resumed: the same bits as
         those of an undisturbed fit.
 dask    The same targets on a Dask cluster of two worker processes: the same bits.
 
@@ -35,7 +35,7 @@ from randsub.network import PRSNetwork
 from randsub.network.infer import recommended
 
 N_GENES, N_REGULATORS, N_CELLS = 20_000, 1_500, 2_000
-N_BEST, N_FEW = 100_000, 40
+N_BEST, N_FEW = 100_000, 12
 PARTS = ("time", "memory", "kill", "dask")
 LIMIT = 36_000.0
 
@@ -61,7 +61,7 @@ def measure(cell: dict[str, Any]) -> dict[str, Any]:
         chosen |= {"max_iter": 1, "n_estimators": 2}
     else:
         targets = names[-N_FEW:]
-        chosen |= {"block_size": 10, "n_repeats": 2}
+        chosen |= {"block_size": 4, "n_repeats": 2}
     model = PRSNetwork(**chosen)
     path = Path(cell["checkpoint"]) if "checkpoint" in cell else None
     if path is not None:

@@ -1,14 +1,16 @@
 """Gene networks at scale: independent targets in blocks, compared with GENIE3 and GRNBoost2.
 
-A simulated network of 1,000 targets and 100 regulators with 200 samples, without a coupling
-penalty, with the repeats and epochs of ``infer_network``. Prints per method the time, the peak
-memory of the process so far, the number of models trained, and the agreement of the links with the
-network. PRS runs first, so that the peak memory is not that of others. With ``--part`` only the
-first targets are inferred, by all methods: targets are independent, so that the time of all of them
-is that time by the share of the targets.
+A simulated network of 1,000 targets and 100 regulators with 200 samples, with the settings of
+``infer_network`` for so many targets. Prints per method the time, the peak memory of the process so
+far, the number of models trained, and the agreement of the links with the network. PRS runs first,
+so that the peak memory is not that of others. With ``--part`` only the first targets are inferred,
+by all methods: targets are independent, so that the time of all of them is that time by the share
+of the targets. ``--former`` are the settings of ``infer_network`` for few targets, which it once
+had for many, too.
 
     python benchmarks/network.py [--targets 1000] [--jobs 2] [--methods knn svm genie3 grnboost]
-    python benchmarks/network.py --targets 5000 --regulators 300 --samples 500 --part 60
+    python benchmarks/network.py --targets 5000 --regulators 300 --samples 500 --part 16 \
+        --noise 0.8 --response sigmoid --methods knn genie3 grnboost
 """
 
 import argparse
@@ -25,7 +27,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from randsub.datasets import make_network
 from randsub.network import PRSNetwork, genie3, grnboost, score_network
-from randsub.network.infer import N_REPEATS, SHORT
+from randsub.network.infer import N_REPEATS, SHORT, recommended
 from randsub.network.links import LinkOutputs
 
 BASES = {"knn": KNeighborsRegressor, "svm": SVR, "tree": DecisionTreeRegressor}
@@ -46,22 +48,21 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["knn", "genie3"])
     parser.add_argument("--part", type=int, help="infer so many targets; default: all")
-    parser.add_argument("--epochs", type=int, default=SHORT["max_iter"])
-    parser.add_argument("--estimators", type=int, default=SHORT["n_estimators"])
-    parser.add_argument("--repeats", type=int, default=N_REPEATS)
+    parser.add_argument("--former", action="store_true", help="three short fits per target")
     parser.add_argument("--block", type=int, default=PRSNetwork().block_size)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--noise", type=float, default=0.2)
+    parser.add_argument("--response", default="sigmoid")
     args = parser.parse_args()
     sizes = args.samples, args.regulators, args.targets
-    truth = make_network(*sizes, noise=args.noise, random_state=args.seed)
+    truth = make_network(*sizes, noise=args.noise, response=args.response, random_state=args.seed)
     names = list(truth.gene_names)
     part = args.targets if args.part is None else args.part
     regulators, targets = names[: args.regulators], names[args.regulators :][:part]
     print(
-        f"{args.targets} targets, {args.regulators} regulators, {args.samples} samples, noise "
-        f"{args.noise}; {part} targets inferred, {args.jobs} worker(s)"
+        f"{args.targets} targets, {args.regulators} regulators, {args.samples} samples, "
+        f"{args.response}, noise {args.noise}; {part} targets inferred, {args.jobs} worker(s)"
     )
 
     def report(name: str, infer: Callable[[], tuple[LinkOutputs, int]]) -> None:
@@ -80,16 +81,11 @@ def main() -> None:
         )
 
     def prs(base: str) -> tuple[LinkOutputs, int]:
-        model = PRSNetwork(
-            BASES[base](),
-            lam=0,
-            max_iter=args.epochs,
-            n_estimators=args.estimators,
-            n_repeats=args.repeats,
-            block_size=args.block,
-            n_jobs=args.jobs,
-            random_state=args.seed,
-        )
+        chosen = recommended(n_targets=args.targets, knows_regulators=True, lam=0.0)
+        if args.former:
+            chosen |= {"solver": None, "n_repeats": N_REPEATS, **SHORT}
+        chosen |= {"estimator": BASES[base](), "block_size": args.block}
+        model = PRSNetwork(**chosen, n_jobs=args.jobs, random_state=args.seed)
         model.fit(truth.expression, regulators, gene_names=names, targets=targets)
         return model, model.n_models_trained_
 

@@ -14,7 +14,7 @@ from randsub.cli import main
 from randsub.cli.commands import info
 from randsub.cli.main import Exit, Terminated
 from randsub.cli.parser import COMMANDS, make_parser, summary
-from randsub.network.infer import MANY_TARGETS, N_REPEATS, SHORT
+from randsub.network.infer import MANY, MANY_TARGETS, N_REPEATS, SHORT
 from randsub.solver import Solver
 
 
@@ -108,7 +108,14 @@ def test_help_of_every_command(command, capsys):
 
 
 @pytest.mark.parametrize(
-    ("command", "epochs"), [("fit", Solver().max_iter), ("network", SHORT["max_iter"])]
+    ("command", "epochs"),
+    [
+        ("fit", Solver().max_iter),
+        (
+            "network",
+            f"{SHORT['max_iter']}; {MANY['max_iter']} for more than {MANY_TARGETS} targets",
+        ),
+    ],
 )
 def test_help_tells_the_number_of_epochs(command, epochs, capsys):
     # Written out there, because the library is too heavy to import for help.
@@ -117,8 +124,9 @@ def test_help_tells_the_number_of_epochs(command, epochs, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert f"number of training epochs (default: {epochs})" in told
     if command == "network":
-        assert f"means over them (default: {N_REPEATS})" in told
-        assert f"for more than {MANY_TARGETS} targets)" in told
+        few, many = N_REPEATS, MANY["n_repeats"]
+        text = f"means over them (default: {few}; {many} for more than {MANY_TARGETS} targets)"
+        assert text in told
 
 
 def test_help_fits_a_terminal_of_80_columns(monkeypatch):

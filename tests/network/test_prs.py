@@ -553,11 +553,14 @@ def test_what_the_function_does_unless_told(monkeypatch):
     # Who is listed as a regulator is one, whatever it does elsewhere.
     assert asked(regulators=REGULATORS).ranking == "mean"
     for large in (asked(np.zeros((9, 301))), asked(np.zeros((9, 400)), targets=np.ones(400, bool))):
-        assert (large.estimator, large.lam, large.n_repeats) == (None, 0.0, 3)
+        assert (large.estimator, large.lam, large.n_repeats) == (None, 0.0, 1)
+        assert (large.max_iter, large.n_estimators) == (300, 100)
+        assert large.solver.get_params() == Solver().get_params()
     assert asked(np.zeros((9, 400)), targets=range(300)).lam == "path"
     judged = asked(fdr=0.1)
     assert (judged.estimator, judged.lam, judged.shadows) == (None, 0.0, True)
     assert judged.ranking == "mean"
+    assert (judged.n_repeats, judged.max_iter, judged.solver) == (3, 90, None)
     own = asked(estimator=Ridge(), lam=0.0, n_repeats=1, max_iter=7, ranking="alpha")
     assert (own.lam, own.n_repeats, own.max_iter, own.ranking) == (0.0, 1, 7, "alpha")
     assert isinstance(own.estimator, Ridge)

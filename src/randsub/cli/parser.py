@@ -272,11 +272,13 @@ def network(options: Options) -> None:
     )
     options.add(
         "--repeats N",
-        "number of validation splits; weights are means over them (default: 3)",
+        "number of validation splits; weights are means over them (default: 3; 1 for more than 300 "
+        "targets)",
         number_from(int, 1),
     )
     add_samples(options)
-    options.add("--epochs N", "number of training epochs (default: 90)", number_from(int, 1))
+    told = "number of training epochs (default: 90; 300 for more than 300 targets)"
+    options.add("--epochs N", told, number_from(int, 1))
     shown = f"{AUTO}; knn with --fdr, and for more than 300 targets"
     _add_base_model(options, None, shown, "each trained on its own")
     _add_run(options)

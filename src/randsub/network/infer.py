@@ -10,9 +10,12 @@ from randsub.network.expression_data import kept
 from randsub.network.links import check_fdr, check_n_links
 from randsub.network.prs import PRSNetwork
 from randsub.network.ranking import Ranking
+from randsub.solver import Solver
 
-# Above this number of targets they are trained independently, in blocks, with one base model.
+# Above this number of targets they are trained independently, in blocks, with one base model and
+# the optimiser of the ensembles, which finds a few regulators among hundreds of candidates.
 MANY_TARGETS = 300
+MANY = {"n_repeats": 1, "max_iter": 300, "n_estimators": 100}
 # Many short fits rank links better than few long ones: links are ranked by alpha averaged over the
 # epochs, and what one split or base model misses, another one finds.
 SHORT = {"max_iter": 90, "n_estimators": 40}
@@ -47,6 +50,8 @@ def recommended(
     chosen |= {"lams": LAMS, **SHORT}
     if fdr is not None or n_targets > MANY_TARGETS:
         chosen |= {"estimator": None, "lam": 0.0}
+    if n_targets > MANY_TARGETS:
+        chosen |= {"solver": Solver(), **MANY}
     if fdr is not None:
         chosen["shadows"] = True
     elif not knows_regulators:
@@ -128,7 +133,8 @@ def infer_network(
         best on simulated networks for their time: ``n_repeats=3``, ``mixing="apart"``,
         ``max_iter=90``, ``n_estimators=40``, ``lams=(0, 0.001, 0.002, 0.003, 0.005)``, and unless
         there are ``regulators`` or ``fdr``, ``ranking=Ranking(direction="weaker",
-        regulators="sum")``.
+        regulators="sum")``. For more than 300 targets ``n_repeats=1``, ``max_iter=300``,
+        ``n_estimators=100`` and ``solver=Solver()``.
 
     Returns
     -------

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
         n_repeats=args.repeats,
     )
     model = PRSNetwork(**chosen, n_jobs=args.jobs, random_state=args.seed)
-    set_parameters(model, args, Solver.for_networks())
+    set_parameters(model, args, chosen.get("solver") or Solver.for_networks())
     n_samples, n_genes = expression.shape
     console.say(
         f"{args.data}: {n_samples} samples of {n_genes} genes, "
