@@ -135,3 +135,22 @@ def test_files_have_at_most_450_lines() -> None:
         if (n := len(path.read_text(encoding="utf-8").splitlines())) > 450
     }
     assert not long
+
+
+def test_lowest_versions_are_those_of_the_project():
+    lowest = tool("lowest").lowest
+    project = {
+        "project": {"dependencies": ["numpy>=1.26", "joblib>=1.3"]},
+        "dependency-groups": {"test": ["joblib>=1.10", "pytest>=9.0"]},
+    }
+    # As numbers, not as text.
+    assert lowest(project) == {"numpy": "1.26", "joblib": "1.10", "pytest": "9.0"}
+    project["project"]["dependencies"].append("scipy")
+    with pytest.raises(ValueError, match="'scipy' has no lower bound"):
+        lowest(project)
+
+
+def test_the_example_of_a_stranger_is_that_of_the_readme():
+    example = tool("try_dist").example()
+    assert "PRSRegressor(KNeighborsRegressor()" in example
+    compile(example, "README.md", "exec")

@@ -34,6 +34,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def main() -> None:
+    """Print them."""
     for name, version in lowest(tomllib.loads(PROJECT.read_text())).items():
         print(f"{name}=={version}")
 

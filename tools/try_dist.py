@@ -3,8 +3,8 @@
     python tools/try_dist.py dist
 
 In each environment: the first example of the README, ``randsub --help``, the time of ``import
-randsub``, and mypy on a file of a user, which must know the types of the library. The exit code is 1
-if one of them fails.
+randsub``, and mypy on a file of a user, which must know the types of the library. The exit code is
+1 if one of them fails.
 """
 
 import argparse
@@ -49,6 +49,7 @@ def run(*words: str | Path, folder: Path, check: bool = True) -> str:
 
 
 def try_one(file: Path, folder: Path) -> None:
+    """Install a file into an environment in this folder, and use it."""
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", file.resolve(), folder=folder)
@@ -72,6 +73,7 @@ def try_one(file: Path, folder: Path) -> None:
 
 
 def main() -> None:
+    """Try both files of a folder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder with a wheel and an sdist")
     args = parser.parse_args()
