@@ -101,6 +101,16 @@ def _add(squares, lanes, values, size):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=FAST)
+def _exchange(least, key0, key1, key2, key3):  # type: ignore[no-untyped-def]
+    """The smallest of a kept key and those of four rows, and the four others."""
+    key0, least = max(least, key0), min(least, key0)
+    key1, least = max(least, key1), min(least, key1)
+    key2, least = max(least, key2), min(least, key2)
+    key3, least = max(least, key3), min(least, key3)
+    return least, key0, key1, key2, key3
+
+
+@compiled(fastmath=FAST)
 def _sort_in(kept, squares, numbers, row, ks, size):  # type: ignore[no-untyped-def]
     """Push four rows through the network that keeps the k + 1 smallest of each lane."""
     tile = TILES[len(size) - 1]
@@ -112,11 +122,7 @@ def _sort_in(kept, squares, numbers, row, ks, size):  # type: ignore[no-untyped-
         key2 = _pack(squares[2 * tile + lane], high_bits, row2)
         key3 = _pack(squares[3 * tile + lane], high_bits, row3)
         for p in range(len(ks) + 1):
-            least = kept[p * tile + lane]
-            key0, least = max(least, key0), min(least, key0)
-            key1, least = max(least, key1), min(least, key1)
-            key2, least = max(least, key2), min(least, key2)
-            key3, least = max(least, key3), min(least, key3)
+            least, key0, key1, key2, key3 = _exchange(kept[p * tile + lane], key0, key1, key2, key3)
             kept[p * tile + lane] = least
 
 
@@ -139,11 +145,7 @@ def _pass_link(kept, keys, size):  # type: ignore[no-untyped-def]
         key0, key1 = keys[lane], keys[tile + lane]
         key2, key3 = keys[2 * tile + lane], keys[3 * tile + lane]
         for p in range(LINK):
-            least = kept[p * tile + lane]
-            key0, least = max(least, key0), min(least, key0)
-            key1, least = max(least, key1), min(least, key1)
-            key2, least = max(least, key2), min(least, key2)
-            key3, least = max(least, key3), min(least, key3)
+            least, key0, key1, key2, key3 = _exchange(kept[p * tile + lane], key0, key1, key2, key3)
             kept[p * tile + lane] = least
         keys[lane], keys[tile + lane] = key0, key1
         keys[2 * tile + lane], keys[3 * tile + lane] = key2, key3
