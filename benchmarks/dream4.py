@@ -1,23 +1,32 @@
-"""The defaults of ``infer_network`` on networks of the DREAM4 challenge, beside their parts.
+"""The defaults of ``infer_network`` on networks of DREAM4 or BEELINE, beside their parts.
 
-For each network (an .npz file with X_LS, X_VS, gold and gene_names, as those of 100 genes) and
-seed: AUPR of the defaults on all samples, of each of their base models alone (three repeats, ranked
-by the same rules), and of GENIE3. The defaults were chosen on simulated networks alone
-(benchmarks/networks_study.py); these networks are for this table.
+For each network (an .npz file with X_LS and X_VS, or X, with gold or gold_signed, and gene_names)
+and seed: AUPR and early precision of the defaults on all samples, of each of their base models
+alone (three repeats, ranked by the same rules), of GENIE3 and of GRNBoost2. The defaults were
+chosen on simulated networks alone (benchmarks/networks_study.py); these networks are for this
+table. A network of BEELINE, cells of a simulated Boolean model, has the same form.
 
     python benchmarks/dream4.py FILE.npz ... [--seeds 0 1 2] [--jobs 2]
 """
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from networks_study import BASES, N_REPEATS, parts_of
 
-from randsub.network import PRSNetwork, genie3, score_network
+from randsub.network import PRSNetwork, genie3, grnboost, score_network
 from randsub.network.infer import recommended
 from randsub.network.links import InferredNetwork
+
+OTHERS = {"genie3": genie3, "grnboost": grnboost}
+
+
+def shown(scores: Sequence[tuple[float, float]]) -> str:
+    """AUPR and early precision of each method."""
+    return ", ".join(f"{aupr:.3f} / {early:.3f}" for aupr, early in scores)
 
 
 def main() -> None:
@@ -26,11 +35,13 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
-    methods = ("default", *BASES, "genie3")
-    print("network, seed, " + ", ".join(methods) + ", lam, CPU seconds of the default")
+    methods = ("default", *BASES, *OTHERS)
+    print("AUPR / early precision; network, seed, " + ", ".join(methods) + ", lam, CPU seconds")
     for path in args.files:
         data = np.load(path)
-        X = np.vstack([data["X_LS"], data["X_VS"]]).astype(float)
+        tables = [data["X"]] if "X" in data else [data["X_LS"], data["X_VS"]]
+        X = np.vstack(tables).astype(float)
+        gold = np.abs(data["gold_signed"] if "gold_signed" in data else data["gold"])
         names = [str(name) for name in data["gene_names"]]
         rows = []
         for seed in args.seeds:
@@ -46,17 +57,14 @@ def main() -> None:
                 parts = parts_of(model, [base], N_REPEATS)
                 weights = model.ranking.weights(parts, place, *map(list, genes))
                 networks[base] = InferredNetwork(weights, *genes, None, 0)
-            networks["genie3"] = genie3(X, gene_names=names, n_jobs=args.jobs, random_state=seed)
-            found = [
-                score_network(networks[name], data["gold"], gene_names=names).aupr
-                for name in methods
-            ]
-            rows.append(found)
-            shown = ", ".join(f"{value:.3f}" for value in found)
-            print(f"{path.stem}, {seed}, {shown}, {model.lam_:g}, {seconds:.0f}", flush=True)
+            for name, method in OTHERS.items():
+                networks[name] = method(X, gene_names=names, n_jobs=args.jobs, random_state=seed)
+            scores = [score_network(networks[name], gold, gene_names=names) for name in methods]
+            rows.append([(one.aupr, one.early_precision) for one in scores])
+            words = f"{shown(rows[-1])}, {model.lam_:g}, {seconds:.0f}"
+            print(f"{path.stem}, {seed}, {words}", flush=True)
         for name, values in (("mean", np.mean(rows, axis=0)), ("sd", np.std(rows, axis=0, ddof=1))):
-            shown = ", ".join(f"{value:.3f}" for value in values)
-            print(f"{path.stem}, {name}, {shown}", flush=True)
+            print(f"{path.stem}, {name}, {shown(values)}", flush=True)
 
 
 if __name__ == "__main__":

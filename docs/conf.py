@@ -1,5 +1,6 @@
 """How Sphinx builds the documentation; `make docs` runs it with warnings as errors."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -47,7 +48,21 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 nitpicky = True
-# Other projects' objects: the build reads nothing from the network.
+# Other projects' objects. By default the build reads nothing from the network; where the pages are
+# published, names of other projects are links.
+IS_PUBLIC = os.environ.get("READTHEDOCS") == "True"
+if IS_PUBLIC:
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "pandas": ("https://pandas.pydata.org/docs", None),
+        "matplotlib": ("https://matplotlib.org/stable", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+        "joblib": ("https://joblib.readthedocs.io/en/stable", None),
+        "torch": ("https://pytorch.org/docs/stable", None),
+    }
 OTHERS = (
     *("collections", "dataclasses", "joblib", "matplotlib", "networkx", "numpy", "pandas", "scipy"),
     *("sklearn", "torch"),
@@ -101,7 +116,13 @@ html_theme_options = {
         "image_light": "_static/mark.svg",
         "image_dark": "_static/mark.svg",
     },
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["theme-switcher", *(["version-switcher"] if IS_PUBLIC else [])],
+    # Where the pages are published; a copy on a disk is of one version.
+    "switcher": {
+        "json_url": "https://randsub.readthedocs.io/en/latest/_static/versions.json",
+        "version_match": "dev" if os.environ.get("READTHEDOCS_VERSION") == "latest" else version,
+    },
+    "check_switcher": False,
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],

@@ -6,7 +6,9 @@ prints: words must agree, numbers nearly so. ``% not run: reason`` before a bloc
 """
 
 import contextlib
+import importlib
 import importlib.util
+import inspect
 import io
 import pkgutil
 import re
@@ -18,9 +20,11 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import randsub
 from randsub.cli import main
+from randsub.penalties import ExpectedSize
 
 matplotlib.use("Agg")
 
@@ -143,10 +147,15 @@ def test_blocks_are_read_with_their_outputs_and_reasons():
     assert list(commands) == [["a", "b c"], ["d", "e"]]
 
 
-def test_reference_lists_every_public_module():
+def module_of_reference():
     spec = importlib.util.spec_from_file_location("api_pages", DOCS / "_ext" / "api_pages.py")
     api_pages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(api_pages)
+    return api_pages
+
+
+def test_reference_lists_every_public_module():
+    api_pages = module_of_reference()
     public = {
         f"randsub.{module.name}"
         for module in pkgutil.iter_modules(randsub.__path__)
@@ -161,3 +170,31 @@ def test_reference_lists_every_public_module():
         assert set(api_pages.public_names(module)) <= set(described)
         assert module in api_pages.index()
     assert len(described) == len(set(described))
+
+
+def test_html_of_an_estimator_links_to_its_page():
+    pages = {
+        f"{home}.{name}": getattr(importlib.import_module(home), name)
+        for home, names in module_of_reference().homes().items()
+        for name in names
+    }
+    linked = {
+        page: kind
+        for page, kind in pages.items()
+        if inspect.isclass(kind)
+        and issubclass(kind, BaseEstimator)
+        and not inspect.isabstract(kind)
+    }
+    assert len(linked) > 20
+    for page, kind in linked.items():
+        link = kind._get_doc_link(object.__new__(kind))
+        assert link.endswith(f"/api/generated/{page}.html"), page
+    model = randsub.PRSClassifier()
+    assert model._get_doc_link() in model._repr_html_()
+
+
+def test_a_part_of_the_user_has_no_page_here():
+    class Mine(ExpectedSize):
+        pass
+
+    assert Mine(1.0)._get_doc_link() == ""

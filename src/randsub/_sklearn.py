@@ -13,6 +13,8 @@ says which one the installed release lacks.
   inherit it, and call it on themselves and on base models.
 * ``_skl_callbacks``, ``_callback_fit_ctx`` and ``_init_callback_context``: attributes of the
   ``CallbackSupportMixin`` of 1.9, which :mod:`randsub.callbacks.support` inherits or stands in for.
+* ``_doc_link_module``, ``_doc_link_template`` and ``_doc_link_url_param_generator``: where the
+  HTML representation of an estimator links to.
 * ``predict_stages``: the sum of the trees of a boosted ensemble, without checks of the rows.
 * ``_init_coef``, ``_validate_input`` and ``_initialize`` of multilayer perceptrons: first weights
   and attributes of networks that are trained elsewhere.
@@ -21,9 +23,10 @@ says which one the installed release lacks.
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -44,6 +47,7 @@ from sklearn.utils.validation import _check_y as check_y
 
 __all__ = [
     "BaseComposition",
+    "DocumentedEstimator",
     "HasMethods",
     "Interval",
     "InvalidParameterError",
@@ -74,6 +78,22 @@ class Interval(_Interval):
     def is_satisfied_by(self, val: Any) -> bool:
         """Whether the value is one of them."""
         return not isinstance(val, bool | np.bool_) and bool(super().is_satisfied_by(val))
+
+
+class DocumentedEstimator(BaseEstimator):
+    """An estimator, or a part of one, whose HTML representation links to its page of reference."""
+
+    _doc_link_module: ClassVar[str] = "randsub"
+    _doc_link_template: ClassVar[str] = (
+        "https://randsub.readthedocs.io/en/stable/api/generated/{home}.{name}.html"
+    )
+    # The module that users import it from; by default its package, or randsub itself.
+    _home: ClassVar[str | None] = None
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        kind = type(self)
+        package = ".".join(kind.__module__.split(".")[:2]).removesuffix(".estimators")
+        return {"home": kind._home or package, "name": kind.__name__}
 
 
 def get_feature_importances(*arguments: Any, **options: Any) -> Any:

@@ -11,9 +11,9 @@ from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.special import xlogy
-from sklearn.base import BaseEstimator
 
 from randsub._numbers import check_number
+from randsub._sklearn import DocumentedEstimator
 from randsub._typing import FloatArray
 
 Task = Literal["regression", "classification"]
@@ -37,7 +37,7 @@ class Reference:
         return (values - self.center) / self.scale
 
 
-class Loss(BaseEstimator, ABC):
+class Loss(DocumentedEstimator, ABC):
     """``L(f) = sum_i w_i l(y_i, f_i) / sum_i w_i``: base class of losses of the ensemble's output.
 
     Targets ``y`` and outputs ``f`` have shape (..., n, C): C is 1 in regression and the number of

@@ -16,14 +16,14 @@ from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from randsub._sklearn import fit_context
+from randsub._sklearn import DocumentedEstimator, fit_context
 from randsub._tables import n_rows, portions, take_part, union
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import Logbook
@@ -44,7 +44,7 @@ from randsub.parallel import Member, average_prediction
 from randsub.parallel.blas_threads import warn_of_idle_threads
 
 
-class BaseModelHolder(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseModelHolder(MetaEstimatorMixin, DocumentedEstimator, metaclass=ABCMeta):
     """An estimator that trains many copies of another one, its parameter ``estimator``."""
 
     _base_kind: ClassVar[str] = "regressor"

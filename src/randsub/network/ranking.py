@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from randsub._sklearn import StrOptions
+from randsub._sklearn import DocumentedEstimator, StrOptions
 from randsub._typing import FloatArray
 from randsub.network.link_rules import (
     by_regulator,
@@ -21,7 +20,7 @@ from randsub.network.links import allowed_pairs
 KINDS = ("mean", "alpha", "members")
 
 
-class Ranking(BaseEstimator):
+class Ranking(DocumentedEstimator):
     """Rules by which a network ranks its links.
 
     A fit says something of every link several times: for each repeat, for each base model that is

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from randsub._sklearn import DocumentedEstimator
 from randsub._typing import BoolArray, FloatArray, Projection
 
 __all__ = ["Optimizer", "OptimizerState", "Projection", "Prox"]
@@ -18,7 +18,7 @@ Prox: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 OptimizerState: TypeAlias = Any
 
 
-class Optimizer(BaseEstimator, ABC):
+class Optimizer(DocumentedEstimator, ABC):
     """Base class of optimisers: two pure functions, ``init`` and ``update``.
 
     ``theta, state = update(gradient, state, theta, project)`` is one step. The state is a

@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from randsub._sklearn import DocumentedEstimator
 from randsub._typing import BoolArray, FloatArray, IntArray, Projection
 
 
-class Penalty(BaseEstimator, ABC):
+class Penalty(DocumentedEstimator, ABC):
     """``R(theta)``: base class of the terms of the objective that depend on theta alone.
 
     theta has shape (P, M): one row per task (one in tabular learning), one column per parameter of

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from randsub._sklearn import DocumentedEstimator
 from randsub._tables import take_rows
 from randsub._typing import BoolArray, Table
 from randsub.estimators.fit_data import Samples
@@ -14,7 +15,7 @@ from randsub.estimators.validation import check_samples, check_table
 from randsub.selection.repeated_fits import check_weights_are_taken
 
 
-class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class Selector(SelectorMixin, MetaEstimatorMixin, DocumentedEstimator):
     """Selects columns by fits of ``estimator``; :meth:`fit` sets ``support_``."""
 
     estimator: Any

@@ -3,9 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
-from sklearn.base import BaseEstimator
-
-from randsub._sklearn import Interval, StrOptions
+from randsub._sklearn import DocumentedEstimator, Interval, StrOptions
 from randsub.gradients import Baseline
 from randsub.optim import OPTIMIZERS, Optimizer
 from randsub.solver.problem import ObjectiveName, Refresh, Settings
@@ -16,7 +14,7 @@ REVIVAL_LEVEL = 0.02
 REVIVED_FEATURES = 300
 
 
-class Window(BaseEstimator):
+class Window(DocumentedEstimator):
     """Refresh that replaces the oldest of several generations of base models.
 
     The T masks of a batch form G generations of T / G masks. Generation g was drawn from
@@ -42,7 +40,7 @@ class Window(BaseEstimator):
         self._validate_params()
 
 
-class Solver(BaseEstimator):
+class Solver(DocumentedEstimator):
     r"""Projected stochastic gradient descent on alpha, with importance sampling.
 
     A base model trained on the feature subset z predicts :math:`f_z`. With independent

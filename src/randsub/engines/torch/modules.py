@@ -11,12 +11,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from randsub._sklearn import Interval, check_sample_weight
+from randsub._sklearn import DocumentedEstimator, Interval, check_sample_weight
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.engines.torch.device import Tensor, at_work, chosen, obstacle_of, on_device
 from randsub.engines.torch.shuffles import Shuffles
@@ -25,9 +25,10 @@ from randsub.engines.torch.shuffles import Shuffles
 ROWS_AT_ONCE = 4096
 
 
-class TorchEstimator(BaseEstimator):
+class TorchEstimator(DocumentedEstimator):
     """What :class:`TorchClassifier` and :class:`TorchRegressor` have in common."""
 
+    _home: ClassVar[str | None] = "randsub.torch"
     _classifies: ClassVar[bool]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "module": [callable],
