@@ -1,8 +1,8 @@
 """What a GPU is worth: checks, costs, and whole fits beside two CPU threads on the same machine.
 
     python benchmarks/gpu.py                 everything, in one command
-    python benchmarks/gpu.py --parts checks  some of it: checks, costs, knn, mlp, wide, paper, same,
-                                             mnist, large, profile
+    python benchmarks/gpu.py --parts checks  some of it: checks, law, costs, knn, mlp, wide, rows,
+                                             paper, same, mnist, large, profile
 
 Each line is printed as soon as it is measured, and a ratio is the time of the CPU over that of the
 GPU. The CPU side has two workers: run it with OMP_NUM_THREADS=2 NUMBA_NUM_THREADS=2. ``--mnist
@@ -220,6 +220,14 @@ def wide(args: argparse.Namespace) -> Found:
     return compared(KNeighborsClassifier(), X.astype(float), y, args, "knn", **options)
 
 
+def rows(args: argparse.Namespace) -> Found:
+    """20,000 samples, 200 features, kNN: few models, so that the CPU ends."""
+    X, y = classes(20_000, 200)
+    options = {"n_estimators": args.masks, "max_iter": 2, "n_repeats": 1}
+    options["solver"] = Solver(n_batches=2, n_revivals=0)
+    return compared(KNeighborsClassifier(), X, y, args, "knn", **options)
+
+
 def paper(args: argparse.Namespace) -> Found:
     """The paper's size, where the GPU loses: what "auto" takes, and what each engine needs."""
     X, y = classes(300, 305)
@@ -321,6 +329,7 @@ PARTS = {
     "same": same,
     "paper": paper,
     "wide": wide,
+    "rows": rows,
     "profile": profile,
     "mlp": mlp,
     "knn": knn,

@@ -371,7 +371,7 @@ def test_lists_of_networks_for_other_programs(here, capsys):
     words = ["--samples", "40", "--regulators", "4", "--targets", "6", "-q"]
     assert run("simulate", "network", "-o", "e.csv", *words) == Exit.DONE
     frame = pd.read_csv("e.csv")
-    frame.insert(0, "knockout", ["T1", "T2", *[None] * 38])
+    frame.insert(0, "knockout", ["T1", "T2; T3", *[None] * 38])
     frame.insert(3, "hours", [*np.arange(30.0) % 10, *[None] * 10])
     frame.insert(4, "dish", ["a"] * 10 + ["b"] * 10 + ["c"] * 10 + [None] * 10)
     frame.to_csv("k.csv", index=False)

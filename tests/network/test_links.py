@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from randsub.exceptions import DoubtfulNetworkWarning
 from randsub.network import InferredNetwork, infer_network
 from randsub.network.links import GRAPHML
 
@@ -146,3 +147,39 @@ def test_a_number_of_links_is_refused_before_any_work(n, monkeypatch):
     monkeypatch.setattr("randsub.network.infer.PRSNetwork.fit", fit)
     with pytest.raises(ValueError, match=r"whole number from 0, or None for all, got"):
         infer_network(np.eye(3), n_links=n)
+
+
+def test_lists_with_a_rate_go_to_files_and_graphs(tmp_path):
+    rng = np.random.default_rng(0)
+    weights, shadows = rng.uniform(0.5, 1.0, size=(4, 9)), rng.uniform(0.0, 0.6, size=(4, 9))
+    genes = tuple("abcd"), tuple("efghijklm")
+    network = InferredNetwork(weights, *genes, None, 0, shadows)
+    links = network.links(fdr=0.1)
+    assert 0 < len(links) < 36
+    network.to_graphml(tmp_path / "network.graphml", fdr=0.1)
+    tree = ElementTree.parse(tmp_path / "network.graphml")
+    edges = [
+        [float(one.text) for one in edge.iter(f"{{{GRAPHML}}}data")]
+        for edge in tree.iter(f"{{{GRAPHML}}}edge")
+    ]
+    assert edges == links[["weight", "q_value"]].to_numpy().tolist()
+    network.to_cytoscape(tmp_path / "network.cyjs", fdr=0.1)
+    tree = json.loads((tmp_path / "network.cyjs").read_text())
+    assert [edge["data"]["q_value"] for edge in tree["elements"]["edges"]] == list(links["q_value"])
+    pytest.importorskip("networkx")
+    graph = network.to_networkx(fdr=0.1)
+    assert graph.number_of_edges() == len(links)
+    assert {"weight", "q_value"} == {*next(iter(graph.edges.values()))}
+
+
+@pytest.mark.parametrize(("n_above", "warns"), [(4, False), (5, True), (9, True), (10, False)])
+def test_a_list_that_would_be_too_short_says_so(n_above, warns):
+    weights, shadows = np.full((2, 20), 0.1), np.full((2, 20), 0.5)
+    weights.flat[:n_above] = 0.9
+    genes = tuple("ab"), tuple(f"t{n}" for n in range(20))
+    network = InferredNetwork(weights, *genes, None, 0, shadows)
+    if not warns:
+        assert len(network.links(fdr=0.1)) == (n_above if n_above == 10 else 0)
+        return
+    with pytest.warns(DoubtfulNetworkWarning, match="needs at least about 10 of them"):
+        assert len(network.links(fdr=0.1)) == 0

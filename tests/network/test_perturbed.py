@@ -8,8 +8,7 @@ from sklearn.linear_model import Ridge
 from flat_parameters import flat_network
 from randsub.datasets import make_network
 from randsub.network import PRSNetwork, infer_network
-from randsub.network.candidate_links import gene_generator
-from randsub.network.fit_data import read_samples
+from randsub.network.fit_data import _as_text, read_samples
 
 TRUTH = make_network(40, n_regulators=4, n_targets=4, n_modules=2, random_state=0)
 NAMES = list(TRUTH.gene_names)
@@ -29,19 +28,49 @@ def fitted(expression=TRUTH.expression, perturbed=PERTURBED, **parameters):
 @pytest.mark.parametrize("fraction", [0.25, None])
 def test_what_a_perturbed_gene_is_set_to_does_not_matter_for_it(fraction, lam):
     """The target in its perturbed samples, scaled by the others, may have any value."""
-    values = TRUTH.expression.copy()
-    one = fitted(values, validation_fraction=fraction, lam=lam)
-    plain = fitted(values, None, validation_fraction=fraction, lam=lam)
+    values, options = TRUTH.expression.copy(), {"validation_fraction": fraction, "lam": lam}
+    one, plain = fitted(values, **options), fitted(values, None, **options)
     assert (one.link_weights_ != plain.link_weights_).any()
     column = NAMES.index("T2")
-    # T2 regulates nothing, so no other target can tell, once its scale is the same: two samples are
-    # exchanged.
-    values[[3, 17, 30], column] = values[[30, 3, 17], column]
-    other = fitted(values, validation_fraction=fraction, lam=lam)
-    if fraction is None:
-        np.testing.assert_allclose(one.link_weights_, other.link_weights_, atol=1e-12)
-    changed = fitted(values, None, validation_fraction=fraction, lam=lam)
+    # T2 regulates nothing, so no other target can tell.
+    values[[3, 17, 30], column] = [1e3, -50.0, 0.0]
+    other = fitted(values, **options)
+    np.testing.assert_allclose(other.link_weights_, one.link_weights_, rtol=1e-9)
+    assert other.mean_error_ == pytest.approx(one.mean_error_, rel=1e-9)
+    changed = fitted(values, None, **options)
     assert not np.allclose(changed.link_weights_[:, column], plain.link_weights_[:, column])
+
+
+def test_values_of_perturbed_samples_do_not_matter_for_validation_samples_of_ones_own():
+    values, column = TRUTH.expression.copy(), NAMES.index("T2")
+    found = []
+    for value in (0.0, 1e3):
+        values[[3, 17, 30], column] = value
+        model = PRSNetwork(Ridge(), lam=0.01, max_iter=5, n_estimators=5, random_state=0)
+        data = (values, TRUTH.regulators, TRUTH.expression[:5])
+        found.append(model.fit(*data, gene_names=NAMES, perturbed=PERTURBED))
+    np.testing.assert_allclose(*(one.link_weights_ for one in found), rtol=1e-9)
+    assert found[0].mean_error_ == pytest.approx(found[1].mean_error_, rel=1e-9)
+
+
+def test_a_gene_that_varies_only_where_it_was_perturbed_is_refused():
+    values = TRUTH.expression.copy()
+    values[:, NAMES.index("T2")] = np.where(np.arange(40) == 17, 0.0, 5.0)
+    with pytest.raises(ValueError, match=r"in which it was not perturbed: 'T2'"):
+        fitted(values)
+
+
+def test_entries_of_all_kinds():
+    names = pd.Series(["T2", pd.NA, "", "R1"], dtype="string").repeat(10)
+    one = fitted(perturbed=names)
+    lists = [["T2"]] * 10 + [None] * 10 + [[]] * 10 + [{"R1"}] * 10
+    pd.testing.assert_frame_equal(one.links(), fitted(perturbed=lists).links())
+
+
+def test_a_set_is_described_without_its_order():
+    sets = [{"R1", "T1", "T2", "R2"}, {"R2", "T2", "T1", "R1"}]
+    texts = {_as_text(one) for one in (*sets, frozenset(sets[0]))}
+    assert texts == {"['R1', 'R2', 'T1', 'T2']"}
 
 
 def test_targets_that_are_not_perturbed_are_as_ever():
@@ -92,13 +121,13 @@ def test_the_function_passes_them_on():
     options |= {"gene_names": NAMES, "estimator": Ridge()}
     one = infer_network(TRUTH.expression, perturbed=PERTURBED, **options)
     assert not one.equals(infer_network(TRUTH.expression, **options))
-    assert gene_generator("T2", [1]).integers(9) >= 0
 
 
 @pytest.mark.parametrize(
     ("perturbed", "message"),
     [
         (["T1"], "perturbed has 1 entries, but expression has 40 samples"),
+        (5, "perturbed is 5, but expression has 40 samples"),
         (["X9", *[None] * 39], "names 'X9' in sample 0, which is not a gene"),
         ([["T1", 3], *[None] * 39], "names 3 in sample 0"),
         (["T1"] * 39 + [None], r"'T1' was perturbed in 39 sample\(s\), which leaves"),

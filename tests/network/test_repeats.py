@@ -11,7 +11,7 @@ from randsub.callbacks import Callback, Checkpoint, TimeLimit
 from randsub.datasets import make_network
 from randsub.estimators.fit_data import repeat_generators
 from randsub.exceptions import InterruptedFitWarning
-from randsub.network import PRSNetwork
+from randsub.network import PRSNetwork, Ranking
 from randsub.network.fit_data import read_samples
 from randsub.network.path import PathPoint
 from randsub.network.solving import Solution
@@ -213,3 +213,18 @@ def test_progress_counts_the_epochs_of_all_repeats(capsys):
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         fitted(**parameters)
+
+
+def test_base_models_apart_are_as_if_alone_on_fewer_validation_samples():
+    """max_samples below the number of validation samples: each draws the same ones."""
+    options = {"validation_fraction": 0.5, "max_samples": 8, **WAYS["together"]}
+    both = fitted(BASES, mixing="apart", **options)
+    alone = [fitted(base, **options) for _, base in BASES]
+    for (name, _), one in zip(BASES, alone, strict=True):
+        np.testing.assert_array_equal(both.alphas_[name], one.alpha_)
+    errors = [one.path_["validation_error"].item() for one in alone]
+    assert both.path_["validation_error"].item() == pytest.approx(np.mean(errors))
+    # Asking whether members say something draws nothing, either.
+    ranking = Ranking(evidence=("mean", "members"), combine="rank")
+    asked = fitted(BASES[1][1], ranking=ranking, **options)
+    np.testing.assert_array_equal(asked.alpha_, alone[1].alpha_)

@@ -37,8 +37,8 @@ def add_samples(options: Options) -> None:
     """Columns that say what the samples of a network are."""
     options.add(
         "--perturbed COLUMN",
-        "column with the name of the gene that was knocked out in a sample, or nothing; the sample "
-        "is left out where that gene is the target",
+        "column with the genes that were knocked out in a sample, A or A;B, or nothing; the sample "
+        "is left out where one of them is the target",
     )
     options.add(
         "--time COLUMN",

@@ -81,6 +81,7 @@ class NetworkDisplay(Display):
         kind: Literal["graph", "map"] = "graph",
         n_links: int | None = 50,
         gene: str | None = None,
+        fdr: float | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
@@ -95,6 +96,9 @@ class NetworkDisplay(Display):
             Number of links of the graph; None for all. Links of weight 0 are left out.
         gene : str, default=None
             Draw the neighbourhood of this gene alone; see :meth:`plot_graph`.
+        fdr : float, default=None
+            Draw links of a list with this false discovery rate alone, as
+            :meth:`randsub.network.PRSNetwork.links` has them.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         **options : dict
@@ -110,8 +114,10 @@ class NetworkDisplay(Display):
                 "InferredNetwork; use from_links to draw a data frame of links."
             )
         if kind == "map":
+            if gene is not None or fdr is not None:
+                raise ValueError("A map has all links; use kind='graph' with gene or fdr.")
             return cls(network.links(0), network.to_frame()).plot(ax, kind=kind, **options)
-        links = network.links(n_links if gene is None else None)
+        links = network.links(n_links if gene is None else None, fdr=fdr)
         return cls(links).plot(ax, kind=kind, n_links=n_links, gene=gene, **options)
 
     @classmethod

@@ -2,7 +2,7 @@
 
 * :mod:`~randsub.network.prs`: the estimator, `PRSNetwork`;
 * :mod:`~randsub.network.fitted_network`: its fitted attributes;
-* :mod:`~randsub.network.infer`: `infer_network`, which returns a list of links;
+* :mod:`~randsub.network.infer`: `infer_network`, which returns a list of links, and its settings;
 * :mod:`~randsub.network.assembly`: from parameters and data to the problem to solve;
 * :mod:`~randsub.network.portfolio`: the base models of "auto";
 * :mod:`~randsub.network.repeats`: several validation splits, and base models trained apart;
@@ -22,7 +22,7 @@
 
 from randsub.network.genie3 import genie3
 from randsub.network.grnboost import grnboost
-from randsub.network.infer import infer_network
+from randsub.network.infer import infer_network, recommended_network
 from randsub.network.links import InferredNetwork
 from randsub.network.network_scores import NetworkScores, score_network
 from randsub.network.prs import PRSNetwork
@@ -38,5 +38,6 @@ __all__ = [
     "grnboost",
     "infer_network",
     "rase_network",
+    "recommended_network",
     "score_network",
 ]

@@ -209,6 +209,20 @@ def resolve_genes(which: Any, expression: Expression, role: str) -> IntArray:
     return expression.in_file[found]
 
 
+def one_for_each(name: str, entries: Any, n_samples: int) -> list[Any]:
+    """What users say of each sample, as a list; raise unless it has their number."""
+    try:
+        found = list(entries)
+    except TypeError:
+        found = []
+    if len(found) != n_samples:
+        what = f"has {len(found)} entries" if np.iterable(entries) else f"is {entries!r}"
+        raise ValueError(
+            f"{name} {what}, but expression has {n_samples} samples; give one entry for each."
+        )
+    return found
+
+
 def check_varies(values: FloatArray, names: Sequence[str], where: str) -> None:
     """Raise if a gene is constant, up to rounding, in the given samples (rows)."""
     # scikit-learn's rule for columns that are not scaled. A constant gene has no deviation to scale

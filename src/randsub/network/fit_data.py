@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.checkpoint.fingerprint import describe_data
@@ -15,6 +16,7 @@ from randsub.network.expression_data import (
     Expression,
     check_varies,
     kept,
+    one_for_each,
     read_expression,
     read_validation,
     resolve_genes,
@@ -78,6 +80,8 @@ class NetworkSamples:
     levels : ndarray of shape (n_samples, n_genes), default=None
         Of time series: what the targets are to be at the values of the regulators. By default
         values.
+    steps : Steps, default=None
+        Of time series: how the samples follow each other.
     """
 
     values: FloatArray
@@ -85,6 +89,7 @@ class NetworkSamples:
     judges: FloatArray | None
     perturbed: Mapping[int, IntArray]
     levels: FloatArray | None = None
+    steps: Steps | None = None
 
     def splits(self, fraction: float | None, rngs: Sequence[np.random.Generator]) -> list[Split]:
         """Training and validation rows, one split per generator.
@@ -101,7 +106,10 @@ class NetworkSamples:
             splits = [Split(rows, rows[:0])] * len(rngs)
             self._check_left(splits, judged_here=False)
             return splits
-        splits = repeated_splits(rows, fraction, None, rngs)
+        if self.steps is None:
+            splits = repeated_splits(rows, fraction, None, rngs)
+        else:
+            splits = self.steps.splits(fraction, rngs)
         self._check_left(splits, judged_here=True)
         for split in splits:
             self._check_varies(
@@ -118,11 +126,28 @@ class NetworkSamples:
             scaler = Standardizer().fit(self.levels, None, split.train_rows)
             _, Y = self._columns(self.levels, scaler)
         X_val, Y_val = (X, Y) if self.judges is None else self._columns(self.judges, scaler)
+        self._rescale(split, Y, Y_val)
         if shadow_seed is not None:
             rng = np.random.default_rng(shadow_seed)
-            given, X = X_val, _with_shadows(X, rng)
-            X_val = X if self.judges is None else _with_shadows(given, rng)
+            given, X = X_val, _with_shadows(X, self._shuffled(len(X), rng))
+            X_val = X
+            if self.judges is not None:
+                X_val = _with_shadows(given, rng.permutation(len(given)))
         return NetworkFitData(self.candidates, X, X_val, Y, Y_val, *split, self.perturbed)
+
+    def _shuffled(self, n_rows: int, rng: np.random.Generator) -> IntArray:
+        """The order of the samples of shadows."""
+        return rng.permutation(n_rows) if self.steps is None else self.steps.shuffled(rng)
+
+    def _rescale(self, split: Split, Y: FloatArray, Y_val: FloatArray) -> None:
+        """Scale perturbed targets by the training rows that are left for them, in place."""
+        given = self.values if self.levels is None else self.levels
+        for target, rows in self.perturbed.items():
+            column = self.candidates.target_columns[target]
+            left = given[np.setdiff1d(split.train_rows, rows), column]
+            Y[:, target] = (given[:, column] - left.mean()) / left.std()
+            if self.judges is not None:
+                Y_val[:, target] = (self.judges[:, column] - left.mean()) / left.std()
 
     def _columns(self, values: FloatArray, scaler: Standardizer) -> list[FloatArray]:
         """Regulators and targets, scaled."""
@@ -145,12 +170,19 @@ class NetworkSamples:
                     )
 
     def _check_varies(self, rows: IntArray, where: str) -> None:
-        of = self.candidates
+        of, levels = self.candidates, self.values if self.levels is None else self.levels
         if self.levels is None:
             check_varies(self.values[rows], sorted({*of.regulators, *of.targets}), where)
-            return
-        check_varies(self.values[np.ix_(rows, of.regulator_columns)], of.regulators, where)
-        check_varies(self.levels[np.ix_(rows, of.target_columns)], of.targets, where)
+        else:
+            check_varies(self.values[np.ix_(rows, of.regulator_columns)], of.regulators, where)
+            check_varies(levels[np.ix_(rows, of.target_columns)], of.targets, where)
+        for target, perturbed in self.perturbed.items():
+            left = np.setdiff1d(rows, perturbed)
+            # Too few of them are an error of their own, see _check_left.
+            if len(left) > 1:
+                column, name = of.target_columns[[target]], of.targets[target]
+                where_left = f"{where} in which it was not perturbed"
+                check_varies(levels[np.ix_(left, column)], [name], where_left)
 
 
 def read_samples(
@@ -194,6 +226,7 @@ def read_samples(
             samples,
             values=samples.values[steps.now],
             levels=steps.levels(samples.values),
+            steps=steps,
             perturbed={target: steps.touching(rows) for target, rows in where.items()},
         )
     samples._check_varies(np.arange(len(samples.values)), "samples of expression")
@@ -265,22 +298,17 @@ def perturbed_samples(
     """
     if perturbed is None:
         return {}
-    entries, n_samples = list(perturbed), data.n_samples
-    if len(entries) != n_samples:
-        raise ValueError(
-            f"perturbed has {len(entries)} entries, but expression has {n_samples} samples; give "
-            "the name of the perturbed gene for each, or None."
-        )
+    entries = one_for_each("perturbed", perturbed, data.n_samples)
     known, places = {*data.names}, {name: g for g, name in enumerate(candidates.targets)}
     found: dict[int, list[int]] = {}
     for row, entry in enumerate(entries):
         for gene in [entry] if isinstance(entry, str) or not is_sequence(entry) else entry:
-            if gene is None or gene == "" or gene != gene:
+            if gene is None or gene is pd.NA or gene == "" or gene != gene:
                 continue
             if gene not in known:
                 raise ValueError(
                     f"perturbed names {gene!r} in sample {row}, which is not a gene of expression; "
-                    "use None for samples in which nothing was perturbed."
+                    "use None, or an empty cell of a file, where nothing was perturbed."
                 )
             if gene in places:
                 found.setdefault(places[gene], []).append(row)
@@ -292,9 +320,9 @@ def is_sequence(entry: Any) -> bool:
     return isinstance(entry, list | tuple | set | frozenset | np.ndarray)
 
 
-def _with_shadows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _with_shadows(X: FloatArray, order: IntArray) -> FloatArray:
     """Regulators, and behind them their shadows: all of them with their rows in another order."""
-    return np.ascontiguousarray(np.hstack([X, X[rng.permutation(len(X))]]))
+    return np.ascontiguousarray(np.hstack([X, X[order]]))
 
 
 def describe_expression(
@@ -324,5 +352,10 @@ def describe_expression(
         "targets": None if targets is None else aims,
     }
     for name, entries in {"perturbed": perturbed, "time": time, "series": series}.items():
-        tables[name] = None if entries is None else np.array([str(one) for one in entries])
+        tables[name] = None if entries is None else np.array([*map(_as_text, entries)])
     return {name: None if t is None else describe_data(t) for name, t in tables.items()}
+
+
+def _as_text(entry: Any) -> str:
+    """The same in every process: a set has no order of its own."""
+    return str(sorted(map(str, entry)) if isinstance(entry, set | frozenset) else entry)

@@ -72,6 +72,53 @@ def count_targets(expression: Table, targets: Any) -> int:
     return int(which.sum()) if which.dtype == bool else which.size
 
 
+def recommended_network(
+    expression: Table,
+    regulators: Any = None,
+    targets: Any = None,
+    *,
+    fdr: float | None = None,
+    estimator: Any = None,
+    lam: float | Literal["path"] | None = None,
+    **parameters: Any,
+) -> PRSNetwork:
+    """The network that :func:`infer_network` fits, not yet fitted: for files, pictures, callbacks.
+
+    Parameters
+    ----------
+    expression, regulators, targets
+        The data that it will be fitted to, as in :func:`infer_network`; only their number counts.
+    fdr : float, default=None
+        Whether shadows compete in the fit, for ``links(fdr=...)``.
+    estimator, lam
+        As in :func:`infer_network`.
+    **parameters
+        Further parameters of :class:`PRSNetwork`.
+
+    Returns
+    -------
+    network : PRSNetwork
+
+    Examples
+    --------
+    >>> from randsub.datasets import make_network
+    >>> from randsub.network import recommended_network
+    >>> truth = make_network(80, n_regulators=6, n_targets=10, n_modules=2, random_state=0)
+    >>> network = recommended_network(truth.expression, max_iter=5, random_state=0)
+    >>> [name for name, _ in network.fit(truth.expression).estimator_]
+    ['knn', 'tree', 'svm']
+    """
+    check_fdr(fdr)
+    chosen = recommended(
+        n_targets=count_targets(expression, kept(targets)),
+        knows_regulators=regulators is not None,
+        fdr=fdr,
+        estimator=estimator,
+        lam=lam,
+    )
+    return PRSNetwork(**{**chosen, **parameters})
+
+
 def infer_network(
     expression: Table,
     regulators: Any = None,
@@ -144,6 +191,7 @@ def infer_network(
 
     See Also
     --------
+    recommended_network : The estimator behind it, for files, pictures and callbacks.
     PRSNetwork : The estimator, with all results of a fit.
 
     Examples
@@ -160,15 +208,9 @@ def infer_network(
     check_n_links(n_links)
     check_fdr(fdr)
     regulators, targets = kept(regulators), kept(targets)
-    chosen = recommended(
-        n_targets=count_targets(expression, targets),
-        knows_regulators=regulators is not None,
-        fdr=fdr,
-        estimator=estimator,
-        lam=lam,
-    )
-    network = PRSNetwork(
-        **{**chosen, **parameters}, n_jobs=n_jobs, random_state=random_state, verbose=verbose
+    parameters |= {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    network = recommended_network(
+        expression, regulators, targets, fdr=fdr, estimator=estimator, lam=lam, **parameters
     )
     network.fit(
         expression,

@@ -2,8 +2,9 @@
 
 import json
 import re
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
@@ -15,9 +16,12 @@ import pandas as pd
 
 from randsub._significance import pooled_p_values, q_values
 from randsub._typing import BoolArray, FloatArray
+from randsub.exceptions import DoubtfulNetworkWarning
 
 # Formats of lists with the columns TF, target and importance.
 ADJACENCIES = ("arboreto", "pyscenic")
+# Five links above all shadows are a chance of 1 in 32.
+NOT_BY_CHANCE = 5
 GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 # Characters that XML 1.0 cannot hold, not even escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -64,7 +68,8 @@ class LinkOutputs(ABC):
             of weight 0.
         fdr : float, default=None
             Only links of a list in which at most this fraction, about, has no evidence in the data;
-            see :meth:`q_values`.
+            see :meth:`q_values`. The list has at least about ``1 / fdr`` links, or none: one link
+            may always be there by chance.
 
         Returns
         -------
@@ -86,8 +91,10 @@ class LinkOutputs(ABC):
         )
         weight = network.alpha[rows, columns]
         order = np.lexsort((by_target[columns], by_regulator[rows], -weight))
-        if rates is not None:
+        if rates is not None and fdr is not None:
             order = order[rates[rows, columns][order] <= fdr]
+            if not len(order):
+                network._warn_of_few(fdr)
         order = order[:n]
         links = pd.DataFrame(
             {
@@ -207,8 +214,8 @@ class LinkOutputs(ABC):
             for gene in self._genes()
         ]
         edges = [
-            {"data": {"source": regulator, "target": target, "weight": weight}}
-            for regulator, target, weight in self._positive(n, fdr)
+            {"data": {"source": regulator, "target": target, **numbers}}
+            for regulator, target, numbers in self._edges(n, fdr)
         ]
         graph = {
             "data": [],
@@ -239,24 +246,28 @@ class LinkOutputs(ABC):
                     "hold; rename the gene, or write the links with to_csv."
                 )
         root = ElementTree.Element("graphml", xmlns=GRAPHML)
-        key = {"id": "weight", "for": "edge", "attr.name": "weight", "attr.type": "double"}
-        ElementTree.SubElement(root, "key", key)
+        for name in ("weight",) if fdr is None else ("weight", "q_value"):
+            key = {"id": name, "for": "edge", "attr.name": name, "attr.type": "double"}
+            ElementTree.SubElement(root, "key", key)
         graph = ElementTree.SubElement(root, "graph", id="network", edgedefault="directed")
         for gene in self._genes():
             ElementTree.SubElement(graph, "node", id=gene)
-        for regulator, target, weight in self._positive(n, fdr):
+        for regulator, target, numbers in self._edges(n, fdr):
             edge = ElementTree.SubElement(graph, "edge", source=regulator, target=target)
-            ElementTree.SubElement(edge, "data", key="weight").text = repr(weight)
+            for name, number in numbers.items():
+                ElementTree.SubElement(edge, "data", key=name).text = repr(number)
         ElementTree.indent(root)
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
-    def to_networkx(self, n: int | None = None) -> Any:
+    def to_networkx(self, n: int | None = None, *, fdr: float | None = None) -> Any:
         """A directed graph whose edges have a ``weight``; needs ``pip install randsub[graph]``.
 
         Parameters
         ----------
         n : int, default=None
             Number of links; None for all. Links of weight 0 are left out, genes are not.
+        fdr : float, default=None
+            As in :meth:`links`; edges then have a ``q_value``, too.
 
         Returns
         -------
@@ -271,16 +282,21 @@ class LinkOutputs(ABC):
             ) from error
         graph = networkx.DiGraph()
         graph.add_nodes_from(self._genes())
-        graph.add_weighted_edges_from(self._positive(n))
+        graph.add_edges_from(self._edges(n, fdr))
         return graph
 
     def _genes(self) -> list[str]:
         network = self._network()
         return sorted({*network.regulators, *network.targets})
 
-    def _positive(self, n: int | None, fdr: float | None = None) -> list[tuple[str, str, float]]:
-        links = self.links(n, fdr=fdr)[["regulator", "target", "weight"]]
-        return list(links[links["weight"] > 0.0].itertuples(index=False, name=None))
+    def _edges(
+        self, n: int | None, fdr: float | None
+    ) -> Iterator[tuple[str, str, dict[str, float]]]:
+        """Regulator, target and numbers of each link that has a weight."""
+        links = self.links(n, fdr=fdr)
+        links = links[links["weight"] > 0.0]
+        numbers = links.drop(columns=["regulator", "target"]).to_dict("records")
+        yield from zip(links["regulator"], links["target"], numbers, strict=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,6 +333,21 @@ class InferredNetwork(LinkOutputs):
     def allowed(self) -> BoolArray:
         """Which pairs are two different genes, (n_regulators, n_targets)."""
         return allowed_pairs(self.regulators, self.targets)
+
+    def _warn_of_few(self, fdr: float) -> None:
+        """Warn if a list is empty only because it would be too short."""
+        assert self.shadows is not None
+        allowed = self.allowed()
+        n_above = int((self.alpha[allowed] > self.shadows[allowed].max(initial=0.0)).sum())
+        # Of links that are like shadows, half of the strongest ones are shadows.
+        if n_above >= NOT_BY_CHANCE:
+            warnings.warn(
+                f"The {n_above} strongest links are above all links of shadows, but a list with a "
+                f"false discovery rate of {fdr:g} needs at least about {1.0 / fdr:.0f} of them: "
+                "one may always be there by chance. Use a larger fdr, or links() without it.",
+                DoubtfulNetworkWarning,
+                stacklevel=3,
+            )
 
     def __repr__(self) -> str:
         n_regulators, n_targets = self.alpha.shape

@@ -9,6 +9,7 @@ training each, bit for bit as if they were alone.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -170,8 +171,12 @@ class Repeats:
         # that of a regulator without links does not.
         shadow_seed = [*self._seed, SHADOWS] if self._model.shadows else None
         prepared = self._samples.scaled(self._splits[number], shadow_seed)
-        rng, model = self._rngs[number], self._model
-        return [assemble(model, group, prepared, self.run, rng, seed) for group in self._groups]
+        # A copy for each: every base model is as if it were alone, and has the same rows.
+        rngs = [deepcopy(self._rngs[number]) for _ in self._groups]
+        return [
+            assemble(self._model, group, prepared, self.run, rng, seed)
+            for group, rng in zip(self._groups, rngs, strict=True)
+        ]
 
     def _repeat(
         self,

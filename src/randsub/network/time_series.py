@@ -11,13 +11,16 @@ tau is the median time between samples: where all are equally far apart, the lev
 value.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from randsub._typing import FloatArray, IntArray
+from randsub.estimators.fit_data import Split, repeated_splits
+from randsub.network.expression_data import one_for_each
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,14 @@ class Steps:
         a steady state.
     lifetimes : ndarray of shape (n_steps,)
         tau / (t' - t); 0 for a steady state.
+    series : sequence of int ndarrays
+        The steps of each series, in order of time; steady states are in none.
     """
 
     now: IntArray
     after: IntArray
     lifetimes: FloatArray
+    series: Sequence[IntArray] = field(default_factory=list)
 
     def levels(self, values: FloatArray) -> FloatArray:
         """Levels that genes tend to, (n_steps, n_genes), from their values in all samples."""
@@ -45,6 +51,48 @@ class Steps:
     def touching(self, samples: IntArray) -> IntArray:
         """Steps that start or end in one of some samples."""
         return np.flatnonzero(np.isin(self.now, samples) | np.isin(self.after, samples))
+
+    @property
+    def _steady(self) -> IntArray:
+        return np.flatnonzero(self.now == self.after)
+
+    def shuffled(self, rng: np.random.Generator) -> IntArray:
+        """A place for each step to take its values from, which has nothing to do with it.
+
+        Values that follow each other go on doing so: what drifts slowly agrees by chance with
+        anything else that does, and values in a random order would not. All series, end to end,
+        are turned by a quarter to three quarters. Steady states are in a random order.
+        """
+        places = np.arange(len(self.now))
+        in_order = np.concatenate([*self.series, places[:0]])
+        n_steps = len(in_order)
+        turn = int(rng.integers(-(-n_steps // 4), 3 * n_steps // 4 + 1)) if n_steps > 1 else 0
+        places[in_order] = np.roll(in_order, turn)
+        places[self._steady] = rng.permutation(self._steady)
+        return places
+
+    def splits(self, fraction: float, rngs: Sequence[np.random.Generator]) -> list[Split]:
+        """Steps to train on, and a fraction to validate on; one split per generator.
+
+        Steps that follow each other are alike, and stay together: whole series are split off, or
+        stretches of them, end to end, if there are only two or one is more than twice the fraction.
+        """
+        rows: IntArray = np.arange(len(self.now))
+        blocks, in_order = list(self.series), np.concatenate([*self.series, rows[:0]])
+        longest = max(map(len, blocks), default=0)
+        if len(blocks) < 3 or longest > 2.0 * fraction * len(in_order):
+            n_blocks = max(round(1.0 / fraction), 3)
+            blocks = np.array_split(in_order, min(n_blocks, max(len(in_order), 1)))
+        if len(blocks) < 3:
+            return repeated_splits(rows, fraction, None, rngs)
+        belongs = np.empty(len(rows), dtype=np.intp)
+        for number, block in enumerate(blocks):
+            belongs[block] = number
+        steady = self._steady
+        belongs[steady] = np.arange(len(steady)) % len(blocks)
+        of_blocks = repeated_splits(np.arange(len(blocks)), fraction, None, rngs)
+        chosen = [np.isin(belongs, split.val_rows) for split in of_blocks]
+        return [Split(np.flatnonzero(~one), np.flatnonzero(one)) for one in chosen]
 
 
 def find_steps(time: Any, series: Any, n_samples: int) -> Steps | None:
@@ -63,8 +111,9 @@ def find_steps(time: Any, series: Any, n_samples: int) -> Steps | None:
             raise ValueError("series tells time series apart, and there is no time; give both.")
         return None
     times = _times(time, n_samples)
-    labels = ["the series"] * n_samples if series is None else list(series)
-    _check_length("series", len(labels), n_samples)
+    labels = ["the series"] * n_samples
+    if series is not None:
+        labels = one_for_each("series", series, n_samples)
     in_time = np.flatnonzero(~np.isnan(times))
     # Codes instead of labels, which may be of types that cannot be sorted.
     codes, _ = pd.factorize(pd.Series([labels[row] for row in in_time.tolist()], dtype=object))
@@ -94,15 +143,20 @@ def find_steps(time: Any, series: Any, n_samples: int) -> Steps | None:
         )
     steady = np.flatnonzero(np.isnan(times))
     lifetimes = np.concatenate([np.median(steps) / steps if len(steps) else steps, 0.0 * steady])
+    of_series = code[now]
     now, after = np.concatenate([now, steady]), np.concatenate([after, steady])
     by_sample = np.argsort(now)
-    return Steps(now[by_sample], after[by_sample], lifetimes[by_sample])
+    # Where each step has gone to; those in time come first, series by series.
+    place = np.argsort(by_sample)[: len(of_series)]
+    each = [place[of_series == number] for number in np.unique(of_series)]
+    return Steps(now[by_sample], after[by_sample], lifetimes[by_sample], each)
 
 
 def _times(time: Any, n_samples: int) -> FloatArray:
-    entries = list(time)
-    _check_length("time", len(entries), n_samples)
+    entries = one_for_each("time", time, n_samples)
     try:
+        if any(isinstance(one, np.datetime64 | np.timedelta64) for one in entries):
+            raise TypeError("dates")
         times = np.array([np.nan if pd.isna(one) else one for one in entries], dtype=float)
     except (TypeError, ValueError):
         raise ValueError(
@@ -113,14 +167,6 @@ def _times(time: Any, n_samples: int) -> FloatArray:
         row = np.flatnonzero(np.isinf(times))[0]
         raise ValueError(f"time is infinite in sample {row}; use NaN for a steady state.")
     return times
-
-
-def _check_length(name: str, n_entries: int, n_samples: int) -> None:
-    if n_entries != n_samples:
-        raise ValueError(
-            f"{name} has {n_entries} entries, but expression has {n_samples} samples; give one "
-            "for each."
-        )
 
 
 def _shown(label: Any) -> str:

@@ -1,7 +1,7 @@
 """``randsub network``: which genes regulate which others."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,9 @@ def _read_expression(
             find_column(path, frame, name, option)
     of_samples: dict[str, list[Any]] = {}
     used = []
-    for name, kind in {"perturbed": str, "time": float, "series": str}.items():
+    kinds: dict[str, Callable[[Any], Any]]
+    kinds = {"perturbed": _genes_of_cell, "time": float, "series": str}
+    for name, kind in kinds.items():
         given = getattr(args, name)
         if given is None:
             continue
@@ -138,6 +140,11 @@ def _read_validation(
     frame = read_table(path, Layout.of(args), console.say)
     genes = [find_column(path, frame, str(name), str(args.data)) for name in expression]
     return as_numbers(path, frame[genes])
+
+
+def _genes_of_cell(cell: Any) -> list[str]:
+    """The genes that a cell of ``--perturbed`` names."""
+    return [name.strip() for name in str(cell).split(";") if name.strip()]
 
 
 def _gene_names(text: str | None) -> list[str] | None:
