@@ -386,13 +386,15 @@ class DeviceError(_FieldsInArgs, RuntimeError):
         )
 
     @classmethod
-    def full(cls, device: str, n_bytes: int) -> "DeviceError":
-        """Memory is too small for the smallest portion of the work."""
+    def full(cls, device: str, n_bytes: int | None = None) -> "DeviceError":
+        """Memory is too small for the smallest portion of the work, or for the tables."""
+        what = "for the tables of this fit"
+        if n_bytes is not None:
+            what = f"even for one model and one sample, about {n_bytes / 2**20:.3g} MiB"
         return cls(
             device,
-            f"The memory of the device {device!r} is too small even for one model and one sample, "
-            f"about {n_bytes / 2**20:.3g} MiB; free some of it, lower max_samples, or use "
-            "engine='auto' with device='cpu'.",
+            f"The memory of the device {device!r} is too small {what}; free some of it, lower "
+            "max_samples, or use engine='auto' with device='cpu'.",
         )
 
     def __str__(self) -> str:

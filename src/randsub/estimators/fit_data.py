@@ -14,7 +14,7 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner, TorchEngine
 from randsub.engines.torch.cost import takes_over
-from randsub.engines.torch.device import check_device
+from randsub.engines.torch.device import MISSING, check_device
 from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.exceptions import SlowEngineWarning
@@ -296,6 +296,9 @@ def find_engine(
             reason = obstacle(candidate)
             if reason is None:
                 return Choice(candidate, refusal)
+            if reason == MISSING and candidate is TorchEngine:
+                # Nothing else trains these.
+                raise ValueError(f"The base model {type(estimator).__name__} {reason}.")
             if candidate.knows(estimator):
                 refusal = engine_name(candidate), reason
     chosen = ENGINES[engine] if isinstance(engine, str) else engine

@@ -114,12 +114,32 @@ def with_batch_norm(n_columns, n_outputs):
     return torch.nn.Sequential(torch.nn.BatchNorm1d(n_columns), torch.nn.Linear(n_columns, 3))
 
 
+def loose(n_columns, n_outputs):
+    class Loose(torch.nn.Linear):
+        shift = None
+
+        def forward(self, inputs):
+            return super().forward(inputs) + self.shift
+
+    module = Loose(n_columns, n_outputs)
+    module.shift = torch.randn(n_outputs)
+    return module
+
+
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
         (TorchClassifier("net"), "The 'module' parameter of TorchClassifier must be a callable"),
         (TorchClassifier(lambda a, b: 3), "module must return a torch.nn.Module, got 3"),
-        (TorchClassifier(with_batch_norm), "BatchNorm1d keeps running statistics.*GroupNorm"),
+        (TorchClassifier(with_batch_norm), "BatchNorm1d needs statistics of a batch.*GroupNorm"),
+        (TorchClassifier(torch.nn.Linear(60, 3)), "function that builds a network.*got a network"),
+        (
+            TorchClassifier(lambda a, b: torch.nn.Linear(a, 1)),
+            r"outputs of shape \(n, 3\), got \(1, 1",
+        ),
+        (TorchClassifier(lambda a, b: torch.nn.Flatten(0)), r"got \(60,\) for n=1"),
+        (TorchClassifier(loose), "'shift' of Loose is a tensor.*register_buffer"),
+        (TorchClassifier(net, lr=1e30), "NaN or infinite after training: lower lr"),
         (TorchClassifier(net, lr=0.0), "The 'lr' parameter"),
         (TorchClassifier(net, weight_decay=-1.0), "The 'weight_decay' parameter"),
     ],
@@ -127,3 +147,78 @@ def with_batch_norm(n_columns, n_outputs):
 def test_bad_networks_are_refused(estimator, words):
     with pytest.raises((TypeError, ValueError), match=words):
         estimator.fit(X, LABELS)
+
+
+def test_noise_belongs_to_each_network():
+    """Dropout does not depend on what is trained beside a network."""
+    base = TorchClassifier(conv, max_epochs=2, lr=0.01)
+    engine = TorchEngine(Learner(base, np.unique(LABELS), "soft"))
+    masks, seeds = np.vstack([MASKS, MASKS[:1]]), np.append(SEEDS, SEEDS[0])
+    together = engine.predict_many(X, LABELS, masks, X[:10], seeds)
+    np.testing.assert_allclose(together[3], together[0], atol=1e-6)
+    back = engine.predict_many(X, LABELS, masks[::-1], X[:10], seeds[::-1])
+    np.testing.assert_allclose(back[::-1], together, atol=1e-6)
+    for mask, seed, one in zip(MASKS, SEEDS, together, strict=False):
+        alone = engine.predict_many(X, LABELS, mask[None], X[:10], np.array([seed]))
+        np.testing.assert_allclose(alone[0], one, atol=1e-6)
+    # It is noise: another seed is another network, and the share of zeros is right.
+    from randsub.engines.torch.layers import SeededDropout
+
+    layer, values = SeededDropout(0.3, False, 12345), torch.ones(200, 300)
+    kept = layer(values)
+    assert abs((kept == 0.0).double().mean().item() - 0.3) < 0.01
+    assert abs(kept.mean().item() - 1.0) < 0.02
+    layer.draws += 1
+    assert ((layer(values) == 0.0) & (kept == 0.0)).double().mean().item() < 0.1
+    channels = SeededDropout(0.5, True, 3)(torch.ones(20, 8, 4, 4)).flatten(2)
+    assert (channels == channels[:, :, :1]).all()
+    assert (SeededDropout(1.0, False, 3)(values) == 0.0).all()
+    assert SeededDropout(0.3, False, 3).eval()(values) is values
+
+
+def frozen_and_tied(n_columns, n_outputs):
+    from torch import nn
+
+    first, second = nn.Linear(n_columns, 8), nn.Linear(8, 8)
+    third = nn.Linear(8, 8)
+    third.weight = second.weight
+    first.requires_grad_(False)
+    nn.init.constant_(first.weight, 0.5)
+    module = nn.Sequential(first, second, nn.Tanh(), third, nn.Linear(8, n_outputs))
+    module.register_buffer("unused", torch.zeros(3), persistent=False)
+    return module
+
+
+def test_frozen_and_tied_parameters_stay_so():
+    model = TorchClassifier(frozen_and_tied, max_epochs=2, lr=0.05).fit(X, LABELS)
+    parts = model.module_
+    assert (parts[0].weight == 0.5).all()
+    assert parts[1].weight is parts[3].weight
+    assert model.predict_proba(X).shape == (120, 3)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    PRSClassifier(TorchClassifier(frozen_and_tied, max_epochs=2), n_estimators=3, max_iter=2).fit(
+        X, LABELS
+    )
+
+
+def test_a_model_of_another_machine_predicts_without_its_device(monkeypatch):
+    model = TorchClassifier(net, max_epochs=2, random_state=0).fit(X, LABELS)
+    expected = model.predict_proba(X)
+    model.set_params(device="cuda:9")
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-6)
+
+
+def test_steps_without_weight_are_no_steps():
+    weights = np.zeros(120)
+    weights[:50] = 1.0
+    model = TorchRegressor(net, batch_size=1, max_epochs=2).fit(X, HEIGHT, sample_weight=weights)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_random_numbers_of_the_user_are_left_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    TorchClassifier(conv, max_epochs=1).fit(X, LABELS)
+    assert torch.equal(torch.rand(2), expected)

@@ -3,7 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, TypeAlias
@@ -87,11 +87,13 @@ def at_work(device: Any) -> Iterator[None]:
     """One piece of work at a time on a device, without gradients; say in a sentence if it fails."""
     import torch
 
-    with _TURN, torch.no_grad():
+    # Streams and graphs are those of the current GPU, which need not be the one that is used.
+    current = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    with _TURN, torch.no_grad(), current:
         try:
             yield
-        except torch.OutOfMemoryError:
-            raise
+        except torch.OutOfMemoryError as full:
+            raise DeviceError.full(str(device)) from full
         except RuntimeError as failure:
             if _is_cpu(device) or isinstance(failure, DeviceError):
                 raise
@@ -121,10 +123,12 @@ def release(device: Any) -> None:
     """Give back memory that PyTorch keeps for later."""
     import torch
 
-    if device.type == "cuda":
-        torch.cuda.empty_cache()
-    elif device.type == "mps":
-        torch.mps.empty_cache()
+    # Not while another thread records a graph.
+    with _TURN:
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+        elif device.type == "mps":
+            torch.mps.empty_cache()
 
 
 def in_portions(
@@ -134,6 +138,8 @@ def in_portions(
     bytes_per_pair: int,
     device: Any,
     out: FloatArray,
+    *,
+    nested: bool = False,
 ) -> None:
     """Do the work for all pairs of a mask and a query, as many at a time as memory allows.
 
@@ -147,7 +153,12 @@ def in_portions(
     device : torch.device
     out : ndarray of shape (n_masks, n_queries, C)
         Receives the results.
+    nested : bool, default=False
+        Whether this is part of a portion of masks, which are fewer next time if memory is too
+        small even for a single pair.
     """
+    import torch
+
     most = max(free_bytes(device) // max(bytes_per_pair, 1), 1)
     mask = query = 0
     while mask < n_masks and n_queries:
@@ -156,7 +167,10 @@ def in_portions(
         part = slice(mask, min(mask + masks_at_once, n_masks))
         asked = slice(query, min(query + queries_at_once, n_queries))
         n_pairs = (part.stop - part.start) * (asked.stop - asked.start)
-        found = _tried(partial(work, part, asked), device, n_pairs == 1, bytes_per_pair)
+        is_last = n_pairs == 1 and not nested
+        found = _tried(partial(work, part, asked), device, is_last, bytes_per_pair)
+        if found is None and n_pairs == 1:
+            raise torch.OutOfMemoryError("not even a pair of a mask and a query fits")
         if found is None:
             most = max(n_pairs // 2, 1)
             continue

@@ -59,7 +59,7 @@ class NeighborsFamily(TorchFamily):
         n_candidates = min(k + k // 2 + 4, n_rows)
         is_small = n_rows * len(query) * len(batch.masks) < SMALL
         for bucket in buckets(batch.masks, device, together=is_small):
-            exactly = is_small or bucket.width <= NARROW
+            exactly = is_small or bucket.width <= NARROW or _is_coarse(device)
             search = _Search(rows, query, bucket, n_candidates, k, exactly)
 
             def work(part: slice, asked: slice, search: _Search = search) -> Tensor:
@@ -154,6 +154,17 @@ class _Search(NamedTuple):
         cells = flat[places[..., None] * self.rows.shape[1] + columns[:, None, None, :]]
         gaps = (cells - query[:, :, None, :]) * held[:, None, None, :]
         return gaps.square_().sum(dim=-1)
+
+
+def _is_coarse(device: Any) -> bool:
+    """Whether the user lets a GPU take products with fewer digits than single precision has."""
+    import torch
+
+    try:
+        return device.type == "cuda" and torch.get_float32_matmul_precision() != "highest"
+    except RuntimeError:
+        # Newer settings, of which the older question knows nothing.
+        return True
 
 
 def _products(rows: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:

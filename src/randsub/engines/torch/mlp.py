@@ -105,7 +105,8 @@ class PerceptronFamily(TorchFamily):
                 return forward(trained.layers, flat, inputs, activation, output.activation)[-1]
 
             n_bytes = 3 * batch.rows.element_size() * sum(trained.layers.units)
-            in_portions(work, len(values), len(batch.query), n_bytes, batch.device, values)
+            device, n_queries = batch.device, len(batch.query)
+            in_portions(work, len(values), n_queries, n_bytes, device, values, nested=True)
             return output.answers(learner, values)
 
         n_bytes = _bytes_per_network(learner, batch, whole.width, n_outputs)

@@ -82,24 +82,25 @@ class TorchEstimator(DocumentedEstimator):
         weights = None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, X)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         device = chosen(self.device)
         with at_work(device):
             task = Task.of(self, on_device(X, device), self._encode(y), weights)
-            mask = np.ones((1, X.shape[1]), dtype=bool)
-            (state,) = train(task, mask, [int(seed)]).states()
-        return self._finish(task, state, np.arange(X.shape[1]), X.shape[1])
+            (state,) = train(task, np.ones((1, X.shape[1]), dtype=bool), [seed]).states()
+        return self._finish(task, state, seed, np.arange(X.shape[1]), X.shape[1])
 
     def _encode(self, y: Any) -> Any:
         """Targets, or class numbers; sets the fitted attributes of the targets."""
         raise NotImplementedError
 
     def _finish(
-        self, task: "Task", state: dict[str, Tensor], columns: IntArray, width: int
+        self, task: "Task", state: dict[str, Tensor], seed: int, columns: IntArray, width: int
     ) -> Self:
         """Keep a trained network, for some of the columns of a table."""
-        self.module_ = task.build(0)
-        self.module_.load_state_dict(state)
+        self.module_ = task.build(seed).requires_grad_(False)
+        # Tied parameters have one name, and some buffers are in no state_dict.
+        for name, own in _tensors(self.module_).items():
+            own.copy_(state[name])
         self.module_.eval()
         self.columns_, self.n_inputs_ = columns, width
         self.n_features_in_ = len(columns)
@@ -111,10 +112,11 @@ class TorchEstimator(DocumentedEstimator):
 
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float32, reset=False)
-        device = chosen(self.device)
+        # A model may come from a machine with another device.
+        device = chosen("cpu" if obstacle_of(self.device) else self.device)
         with at_work(device):
             # Not moved for good: fitted models are kept, sent and written on the CPU.
-            state = {name: one.to(device) for name, one in self.module_.state_dict().items()}
+            state = {name: one.to(device) for name, one in _tensors(self.module_).items()}
             answers = []
             for begin in range(0, len(X), ROWS_AT_ONCE):
                 part = on_device(X[begin : begin + ROWS_AT_ONCE], device)
@@ -298,18 +300,32 @@ class Task(NamedTuple):
         """A new network on the CPU, with initial parameters from a seed."""
         import torch
 
+        from randsub.engines.torch.layers import check_parts, with_own_noise
+
+        factory = self.estimator.module
+        if isinstance(factory, torch.nn.Module):
+            raise TypeError(
+                "module must be a function that builds a network from the numbers of columns and "
+                f"outputs, got a network, {type(factory).__name__}."
+            )
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            module = self.estimator.module(self.rows.shape[1], self.n_outputs)
+            # torch.manual_seed would seed all GPUs, too.
+            torch.default_generator.manual_seed(seed)
+            module = factory(self.rows.shape[1], self.n_outputs)
         if not isinstance(module, torch.nn.Module):
             raise TypeError(f"module must return a torch.nn.Module, got {module!r}.")
-        for part in module.modules():
-            if getattr(part, "track_running_stats", False):
-                raise ValueError(
-                    f"{type(part).__name__} keeps running statistics, which many networks at once "
-                    "cannot update; use track_running_stats=False, or GroupNorm or LayerNorm."
-                )
-        return module.requires_grad_(False)
+        check_parts(module)
+        return with_own_noise(module, seed)
+
+    def check_outputs(self, module: Any) -> None:
+        """Raise unless a network, on the CPU, has the outputs that it is asked for."""
+        values = module.eval()(self.rows[:1].cpu())
+        module.train()
+        if tuple(values.shape) != (1, self.n_outputs):
+            raise ValueError(
+                f"module must map inputs of shape (n, {self.rows.shape[1]}) to outputs of shape "
+                f"(n, {self.n_outputs}), got {tuple(values.shape)} for n=1."
+            )
 
     def loss(self, values: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
         """Mean loss of outputs (b, O)."""
@@ -319,7 +335,13 @@ class Task(NamedTuple):
             each = torch.nn.functional.cross_entropy(values, targets, reduction="none")
         else:
             each = (values[:, 0] - targets).square()
-        return (each * weights).sum() / weights.sum()
+        # A step may have samples of weight 0 alone.
+        return (each * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)
+
+
+def _tensors(module: Any) -> dict[str, Tensor]:
+    """Parameters and buffers of a network by name; tied ones once."""
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
 
 
 class Stack(NamedTuple):
@@ -354,10 +376,16 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
     import torch
 
     estimator, device = task.estimator, task.rows.device
+    from randsub.engines.torch.layers import advance
+
     modules = [task.build(seed) for seed in seeds]
+    task.check_outputs(modules[0])
+    learned = [name for name, one in modules[0].named_parameters() if one.requires_grad]
     parameters, buffers = torch.func.stack_module_state(modules)
-    parameters = {name: one.detach().to(device) for name, one in parameters.items()}
-    buffers = {name: one.to(device) for name, one in buffers.items()}
+    # What the user has frozen stays as it is, like a buffer.
+    buffers |= {name: one for name, one in parameters.items() if name not in learned}
+    parameters = {name: parameters[name].detach().to(device) for name in learned}
+    buffers = {name: one.detach().to(device) for name, one in buffers.items()}
     stack = Stack(modules[0].to(device), parameters, buffers)
 
     def loss(parameters: Any, buffers: Any, inputs: Tensor, targets: Any, weights: Any) -> Tensor:
@@ -369,9 +397,10 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
     shuffles = Shuffles([np.random.RandomState(seed) for seed in seeds], n_rows, shuffles=True)
     adam = _Adam(parameters, float(estimator.lr), float(estimator.weight_decay))
     bounds = [*range(0, n_rows, int(estimator.batch_size)), n_rows]
-    is_cuda = device.type == "cuda"
+    n_gpus = torch.cuda.device_count() if device.type == "cuda" else 0
     try:
-        with torch.random.fork_rng(devices=[device] if is_cuda else []):
+        with torch.random.fork_rng(devices=range(n_gpus)):
+            # For other random layers than those of dropout.
             torch.manual_seed(int(seeds[0]))
             for _ in range(int(estimator.max_epochs)):
                 order = on_device(shuffles.epoch(), device)
@@ -385,8 +414,14 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
                             parameters, buffers, inputs, task.targets[rows], task.weights[rows]
                         )
                     )
+                    advance(buffers)
     finally:
         shuffles.close()
+    if not all(bool(one.isfinite().all()) for one in parameters.values()):
+        raise ValueError(
+            "A network has parameters that are NaN or infinite after training: lower lr, which is "
+            f"{estimator.lr:g}, or scale the columns."
+        )
     return stack
 
 

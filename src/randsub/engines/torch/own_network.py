@@ -53,7 +53,7 @@ class OwnNetworkFamily(TorchFamily):
 
             found = np.empty((len(held), len(query), task.n_outputs))
             n_bytes = 16 * query.shape[1] * 4
-            in_portions(work, len(held), len(query), n_bytes, batch.device, found)
+            in_portions(work, len(held), len(query), n_bytes, batch.device, found, nested=True)
             return found
 
         parts = mask_portions(answer, len(whole), _bytes(task), batch.device)
@@ -71,13 +71,16 @@ class OwnNetworkFamily(TorchFamily):
         whole = batch.whole_masks()
 
         def models(masks: slice) -> list[Any]:
-            states = train(task, whole[masks], _seeds(learner, batch, masks)).states()
+            seeds = _seeds(learner, batch, masks)
+            states = train(task, whole[masks], seeds).states()
             found = []
-            for state, mask, seed in zip(states, whole[masks], batch.seeds[masks], strict=True):
+            for state, own, mask, seed in zip(
+                states, seeds, whole[masks], batch.seeds[masks], strict=True
+            ):
                 model = _seeded(learner, seed)
                 model.set_params(device=learner.device)
                 model._encode(y)
-                found.append(model._finish(task, state, np.flatnonzero(mask), whole.shape[1]))
+                found.append(model._finish(task, state, own, np.flatnonzero(mask), whole.shape[1]))
             return found
 
         parts = mask_portions(models, len(whole), _bytes(task), batch.device)
