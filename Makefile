@@ -11,7 +11,7 @@ BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 ARGS ?= --help
 
-.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch test-lowest dist docs lint format bench paper reproduce clean help
+.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch gpu test-lowest dist docs lint format bench paper reproduce clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -99,6 +99,10 @@ test-torch:
 	.venv-torch/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-torch/bin/python -m pip install --quiet --editable ".[torch]" --group test
 	.venv-torch/bin/python -m pytest tests/engines/torch tests/engines/test_contract.py -k "torch or Torch"
+
+#   make gpu    on a machine with a GPU: the tests with PyTorch there, then what it is worth
+gpu: test-torch
+	OMP_NUM_THREADS=2 NUMBA_NUM_THREADS=2 .venv-torch/bin/python benchmarks/gpu.py
 
 #   make test-lowest  the tests with the lowest versions of the dependencies, in a place of its own
 test-lowest:

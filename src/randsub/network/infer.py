@@ -106,7 +106,7 @@ def recommended_network(
     >>> truth = make_network(80, n_regulators=6, n_targets=10, n_modules=2, random_state=0)
     >>> network = recommended_network(truth.expression, max_iter=5, random_state=0)
     >>> [name for name, _ in network.fit(truth.expression).estimator_]
-    ['knn', 'tree', 'svm']
+    ['knn', 'svm', 'tree']
     """
     check_fdr(fdr)
     chosen = recommended(
