@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.engines import Learner, TorchEngine
+from randsub.engines.torch.layers import advance, seeded_dropout
 from randsub.torch import TorchClassifier, TorchRegressor
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; see make test-torch.")
@@ -162,18 +163,16 @@ def test_noise_belongs_to_each_network():
         alone = engine.predict_many(X, LABELS, mask[None], X[:10], np.array([seed]))
         np.testing.assert_allclose(alone[0], one, atol=1e-6)
     # It is noise: another seed is another network, and the share of zeros is right.
-    from randsub.engines.torch.layers import SeededDropout
-
-    layer, values = SeededDropout(0.3, False, 12345), torch.ones(200, 300)
+    layer, values = seeded_dropout(0.3, False, 12345), torch.ones(200, 300)
     kept = layer(values)
     assert abs((kept == 0.0).double().mean().item() - 0.3) < 0.01
     assert abs(kept.mean().item() - 1.0) < 0.02
-    layer.draws += 1
+    advance(dict(layer.named_buffers()))
     assert ((layer(values) == 0.0) & (kept == 0.0)).double().mean().item() < 0.1
-    channels = SeededDropout(0.5, True, 3)(torch.ones(20, 8, 4, 4)).flatten(2)
+    channels = seeded_dropout(0.5, True, 3)(torch.ones(20, 8, 4, 4)).flatten(2)
     assert (channels == channels[:, :, :1]).all()
-    assert (SeededDropout(1.0, False, 3)(values) == 0.0).all()
-    assert SeededDropout(0.3, False, 3).eval()(values) is values
+    assert (seeded_dropout(1.0, False, 3)(values) == 0.0).all()
+    assert seeded_dropout(0.3, False, 3).eval()(values) is values
 
 
 def frozen_and_tied(n_columns, n_outputs):

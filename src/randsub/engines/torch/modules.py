@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from randsub._sklearn import DocumentedEstimator, Interval, check_sample_weight
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.engines.torch.device import Tensor, at_work, chosen, obstacle_of, on_device
+from randsub.engines.torch.layers import advance, check_parts, with_own_noise
 from randsub.engines.torch.shuffles import Shuffles
 
 # Rows of which a fitted network predicts the values at a time.
@@ -300,8 +301,6 @@ class Task(NamedTuple):
         """A new network on the CPU, with initial parameters from a seed."""
         import torch
 
-        from randsub.engines.torch.layers import check_parts, with_own_noise
-
         factory = self.estimator.module
         if isinstance(factory, torch.nn.Module):
             raise TypeError(
@@ -376,8 +375,6 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
     import torch
 
     estimator, device = task.estimator, task.rows.device
-    from randsub.engines.torch.layers import advance
-
     modules = [task.build(seed) for seed in seeds]
     task.check_outputs(modules[0])
     learned = [name for name, one in modules[0].named_parameters() if one.requires_grad]
