@@ -228,7 +228,6 @@ def test_coefficients_that_are_shown_are_those_that_predict() -> None:
 def test_targets_and_predictions_are_inverse() -> None:
     y = np.array([3, 5, 9])
     unit = unit_of(y.astype(float), np.ones(3))
-    assert unit is not None
     turned = unit.of_targets(y)
     np.testing.assert_allclose([turned.mean(), turned.std()], [0.0, 1.0], atol=1e-12)
     np.testing.assert_allclose(unit.of_predictions(turned), y)
@@ -244,8 +243,12 @@ def test_the_unit_is_that_of_weighted_targets() -> None:
 @pytest.mark.parametrize(
     "y", [np.full(7, 0.1), np.zeros(3), np.full(5, 1e300), np.array([4.0])], ids=str
 )
-def test_constant_targets_have_no_unit(y) -> None:
-    assert unit_of(y, np.ones(len(y))) is None
+def test_constant_targets_are_their_own_origin(y) -> None:
+    assert unit_of(y, np.ones(len(y))) == Unit(y[0], 1.0)
+
+
+def test_targets_that_differ_in_weightless_rows_alone_have_the_unit_1() -> None:
+    assert unit_of(np.array([2.0, 2.0, 9.0]), np.array([1.0, 3.0, 0.0])) == Unit(2.0, 1.0)
 
 
 class MySVR(SVR):

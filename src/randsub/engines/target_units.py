@@ -59,14 +59,17 @@ def unit_for(estimator: Any, y: Any, weight: FloatArray | None, rows: IntArray) 
     return unit_of(np.asarray(y, dtype=float)[rows], given)
 
 
-def unit_of(y: FloatArray, weight: FloatArray) -> Unit | None:
-    """Mean and standard deviation of targets (n,) or (n, K); None if they are constant."""
+def unit_of(y: FloatArray, weight: FloatArray) -> Unit:
+    """Mean and standard deviation of targets (n,) or (n, K); of constant ones, the value and 1."""
     if y.ndim == 2:
-        units = [unit_of(column, weight) or Unit(float(column[0]), 1.0) for column in y.T]
+        units = [unit_of(column, weight) for column in y.T]
         return Unit(np.array([u.center for u in units]), np.array([u.scale for u in units]))
+    if np.ptp(y) == 0.0:
+        # Their mean may differ from them in the last digit.
+        return Unit(float(y[0]), 1.0)
     mean = float(np.average(y, weights=weight))
     deviation = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
-    return Unit(mean, deviation) if np.ptp(y) > 0.0 and deviation > 0.0 else None
+    return Unit(mean, deviation or 1.0)
 
 
 def needs_units(estimator: Any) -> bool:
