@@ -11,7 +11,7 @@ BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 ARGS ?= --help
 
-.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch gpu test-lowest dist docs lint format bench paper reproduce clean help
+.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch gpu test-lowest dist docs lint format bench paper reproduce figures clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -143,6 +143,10 @@ paper: $(VENV)/.experiments
 reproduce: $(VENV)/.experiments
 	$(BIN)/randsub-experiments $(ARGS)
 
+#   make figures  the numbers of the pages again (ARGS="--data FOLDER --share 0.1"): which have changed?
+figures: $(VENV)/.experiments
+	$(BIN)/python tools/figures.py --output figures-output $(ARGS)
+
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) .venv-anndata .venv-ray .venv-torch .venv-lowest $(OUT) $(BENCH) docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-anndata .venv-ray .venv-torch .venv-lowest $(OUT) $(BENCH) figures-output docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

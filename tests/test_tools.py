@@ -154,3 +154,67 @@ def test_the_example_of_a_stranger_is_that_of_the_readme():
     example = tool("try_dist").example()
     assert "PRSRegressor(KNeighborsRegressor()" in example
     compile(example, "README.md", "exec")
+
+
+FORMER_ROWS = (
+    "setting,base,seed,score,seconds\na,knn,0,0.5,1.0\na,knn,1,0.25,1.0\nb,knn,0,0.75,9.0\n"
+)
+
+
+def test_numbers_that_have_changed_are_named(tmp_path: Path) -> None:
+    figures = tool("figures")
+    committed, new = tmp_path / "committed.csv", tmp_path / "new.csv"
+    committed.write_text(FORMER_ROWS)
+    keys = ("setting", "base", "seed")
+    study = figures.Study(committed, keys, ("score",), ("setting",), lambda *given: [])
+    assert [len(rows) for rows in study.pieces()] == [2, 1]
+    assert figures.changed(study, new) == (0, [])
+    # Another time is no change, nor is a rounding error; a row that was not there is not compared.
+    new.write_text(
+        "setting,base,seed,score,seconds\na,knn,0,0.5000000000000001,2.0\na,knn,1,0.26,1.0\nc,knn,0,1,1\n"
+    )
+    assert figures.changed(study, new) == (2, ["a, knn, 1: score 0.25 -> 0.26"])
+
+
+@pytest.mark.parametrize(("share", "count"), [(1.0, 10), (0.25, 2), (0.0, 1)])
+def test_a_share_of_the_pieces_is_drawn_again_by_its_seed(share: float, count: int) -> None:
+    figures = tool("figures")
+    pieces = [[{"seed": str(number)}] for number in range(10)]
+    drawn = [*figures.drawn(pieces, share, 0)]
+    assert len(drawn) == len({rows[0]["seed"] for rows in drawn}) == count
+    assert drawn == [*figures.drawn(pieces, share, 0)]
+
+
+def test_every_study_has_commands_for_all_of_its_rows(tmp_path: Path) -> None:
+    figures = tool("figures")
+    for name, study in figures.STUDIES.items():
+        assert {*study.keys, *study.measures} <= {*study.pieces()[0][0]}, name
+        for rows in study.pieces():
+            commands = study.commands(rows, tmp_path / "new.csv", tmp_path)
+            assert commands or rows[0]["method"] == "former", name
+            for command in commands:
+                assert command[0] == "-m" or (figures.REPOSITORY / command[0]).is_file(), name
+
+
+def test_a_study_that_is_run_again_has_the_same_numbers(tmp_path: Path, capfd) -> None:
+    figures = tool("figures")
+    committed = tmp_path / "committed.csv"
+    committed.write_text("setting,base,seed,score\na,knn,0,0.5\n")
+
+    scores = iter([0.5, 0.75])
+
+    def commands(rows, new, data):
+        text = f"setting,base,seed,score\\na,knn,0,{next(scores)}"
+        return [["-c", f"open({str(new)!r}, 'w').write('{text}')"]]
+
+    keys = ("setting", "base", "seed")
+    figures.STUDIES["made up"] = figures.Study(committed, keys, ("score",), ("setting",), commands)
+    args = figures.argparse.Namespace(
+        output=tmp_path / "new", data=None, share=1.0, seed=0, minutes=1.0, verbose=False
+    )
+    args.output.mkdir()
+    assert figures.run_again("made up", args)
+    assert not figures.run_again("made up", args)
+    told = capfd.readouterr().out
+    assert "made up: 1 of 1 rows again, all numbers are equal" in told
+    assert "a, knn, 0: score 0.5 -> 0.75" in told
