@@ -11,6 +11,10 @@ random; rows that are in FOLDER already are not run again. Seconds and memory di
 run, and are not compared. Studies of files that are not in the repository need ``--data``, the
 folder with them.
 
+On another kind of processor the last digit of a sine or of a matrix product may be another one, and
+a fit can turn on it: rows then differ without a change of the code, by as much as another seed
+would make them differ. ``tools/alphas.py`` compares two commits on one machine.
+
 The exit status is 1 if a number has changed.
 """
 
@@ -80,20 +84,21 @@ def read(path: Path) -> list[Row]:
 
 
 def width(rows: list[Row], new: Path, data: Path) -> list[Command]:
-    """Fits of all seeds; and where data were fitted several times, these."""
+    """All fits of a method on the data of a problem."""
     first = rows[0]
     if first["method"] == "former":
         # Needs the code of another commit.
         return []
     limits = [row["limit"] for row in rows if row["limit"]]
-    command = [
-        *("benchmarks/width.py", "--methods", first["method"], "--problems", first["problem"]),
-        *("--features", first["features"], "--data", str(data), "--results", str(new)),
-        *(["--limit", max(limits, key=float)] if limits else []),
-    ]
     n_seeds, n_fits = (1 + max(int(row[key]) for row in rows) for key in ("seed", "fit"))
-    commands = [[*command, "--seeds", str(n_seeds)]]
-    return commands + [[*command, "--seeds", "1", "--fits", str(n_fits)]] * (n_fits > 1)
+    return [
+        [
+            *("benchmarks/width.py", "--methods", first["method"], "--problems", first["problem"]),
+            *("--features", first["features"], "--data", str(data / "genomic")),
+            *("--seeds", str(n_seeds), "--fits", str(n_fits), "--results", str(new)),
+            *(["--limit", max(limits, key=float)] if limits else []),
+        ]
+    ]
 
 
 def defaults(rows: list[Row], new: Path, data: Path) -> list[Command]:
