@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from networks_study import BASES, N_REPEATS, parts_of
+from networks_study import N_REPEATS, THREE, parts_of
 
 from randsub.network import PRSNetwork, genie3, grnboost, score_network
 from randsub.network.infer import recommended
@@ -35,7 +35,8 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
-    methods = ("default", *BASES, *OTHERS)
+    bases = [name for name, _ in THREE]
+    methods = ("default", *bases, *OTHERS)
     print("AUPR / early precision; network, seed, " + ", ".join(methods) + ", lam, CPU seconds")
     for path in args.files:
         data = np.load(path)
@@ -53,7 +54,7 @@ def main() -> None:
             networks = {"default": model}
             genes = tuple(model.regulator_names_), tuple(model.target_names_)
             place = int(np.flatnonzero(model.path_["lam"] == model.lam_)[0])
-            for base in BASES:
+            for base in bases:
                 parts = parts_of(model, [base], N_REPEATS)
                 weights = model.ranking.weights(parts, place, *map(list, genes))
                 networks[base] = InferredNetwork(weights, *genes, None, 0)

@@ -1,16 +1,17 @@
 """Rules by which a network ranks its links, compared on many kinds of simulated networks.
 
 Each cell is a kind of network and a seed. Two fits serve all rules: one with nearest neighbours,
-support vector machines and trees trained apart, three repeats and a path of coefficients, whose
-parts are ranked again by each rule; and one that mixes the same base models by learned shares.
-GENIE3 and GRNBoost2 stand beside them. Rows go to benchmarks/results/network_rules.csv at once;
-cells that are there are not run again. No network of a challenge is used.
+support vector machines, trees and ridge regression trained apart, three repeats and a path of
+coefficients, whose parts are ranked again by each rule; and one that mixes the first three of them
+by learned shares. GENIE3 and GRNBoost2 stand beside them. Rows go to
+benchmarks/results/network_rules.csv at once; cells that are there are not run again. No network of
+a challenge is used.
 
 What was chosen is confirmed on seeds that the choice never saw, by ``--confirm``: rows "default",
-as ``infer_network`` does it, and "former default", one long fit of nearest neighbours.
+as ``infer_network`` does it, and "with ridge", the same with a fourth base model.
 
     python benchmarks/networks_study.py [--kinds plain hubs] [--seeds 0 1 2] [--minutes 25]
-    python benchmarks/networks_study.py --confirm --seeds 4
+    python benchmarks/networks_study.py --confirm --seeds 5
     python benchmarks/networks_study.py --print
 """
 
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from cells import RESULTS, Results
+from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
@@ -55,6 +57,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "many regulators": {"regulators_per_gene": (3, 6)},
     "one regulator": {"regulators_per_gene": 1},
     "confounded": {"confounding": 0.3},
+    "hundred genes": {
+        **{"n_samples": 100, "n_regulators": 40, "n_targets": 60, "n_modules": 5},
+        **{"hubs": 1.0, "regulators_per_gene": (1, 3)},
+    },
     "wide": {"n_samples": 30, "n_regulators": 36, "n_targets": 4},
     # Candidates are the regulators, none of which is regulated.
     "known regulators": {"regulated_fraction": 0.0, "n_targets": 20},
@@ -63,11 +69,16 @@ BASES = {
     "knn": KNeighborsRegressor(),
     "svm": SVR(),
     "tree": DecisionTreeRegressor(min_samples_leaf=5),
+    "ridge": Ridge(),
 }
+THREE = [(name, base) for name, base in BASES.items() if name != "ridge"]
+# Those that say themselves what they use.
+WITH_MEMBERS = ("tree", "ridge")
 LAMS = (0.0, 0.005)
 N_REPEATS = 3
 # Short fits, so that there can be many: links are ranked by the mean over the epochs.
 SHORT = {"max_iter": 90, "n_estimators": 40}
+PATH: dict[str, Any] = {"lam": "path", "lams": LAMS, "n_jobs": 1, **SHORT}
 KEYS = {"kind": str, "seed": int, "rule": str}
 MEASURES = ("aupr", "auroc", "early", "chance", "seconds")
 # Rules that are tried on what each set of base models says, in three repeats.
@@ -98,7 +109,9 @@ SETS = {
     "svm": ["svm"],
     "tree": ["tree"],
     "knn+svm": ["knn", "svm"],
-    "all": ["knn", "svm", "tree"],
+    "knn+svm+ridge": ["knn", "svm", "ridge"],
+    "three": ["knn", "svm", "tree"],
+    "all": ["knn", "svm", "tree", "ridge"],
 }
 
 
@@ -108,15 +121,19 @@ def simulated(kind: str, seed: int) -> tuple[RegulatoryNetwork, Any]:
     return truth, truth.regulators if kind == "known regulators" else None
 
 
-def parts_of(model: PRSNetwork, bases: list[str], n_repeats: int) -> dict[str, Any]:
-    """The evidence of some base models and the first repeats; trees alone have members."""
-    names = [*BASES]
-    chosen = [r * len(names) + names.index(base) for r in range(n_repeats) for base in bases]
-    parts = {
-        kind: scores[:, chosen] for kind, scores in model.evidence_.items() if kind != "members"
-    }
-    if "tree" in bases and "members" in model.evidence_:
-        parts["members"] = model.evidence_["members"][:, :n_repeats]
+def parts_of(model: Any, bases: list[str], n_repeats: int) -> dict[str, Any]:
+    """The evidence of some base models and the first repeats."""
+    parts, trained = {}, [name for name, _ in model.estimator_]
+    for kind, scores in model.evidence_.items():
+        names = [name for name in trained if kind != "members" or name in WITH_MEMBERS]
+        chosen = [
+            r * len(names) + names.index(base)
+            for r in range(n_repeats)
+            for base in bases
+            if base in names
+        ]
+        if chosen:
+            parts[kind] = scores[:, chosen]
     return parts
 
 
@@ -156,23 +173,39 @@ def scored(kind: str, seed: int, rule: str, network: Any, seconds: float) -> dic
 
 def measured(kind: str, seed: int) -> Iterator[dict[str, Any]]:
     """Rows of a cell of the study."""
+    yield from apart(kind, seed)
+    yield from mixed(kind, seed)
+    yield from others(kind, seed)
+
+
+def apart(kind: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Rows of all rules, for base models that are trained apart."""
     truth, regulators = simulated(kind, seed)
-    data, row = {"gene_names": truth.gene_names}, partial(scored, kind, seed)
-    path = {"lam": "path", "lams": LAMS, "n_jobs": 1, "random_state": seed, **SHORT}
+    row = partial(scored, kind, seed)
     begin = time.process_time()
     ranking = Ranking(evidence=("mean", "alpha", "members"), combine="rank")
     model = PRSNetwork(
-        [*BASES.items()], mixing="apart", n_repeats=N_REPEATS, ranking=ranking, **path
-    ).fit(truth.expression, regulators, **data)
+        [*BASES.items()],
+        mixing="apart",
+        n_repeats=N_REPEATS,
+        ranking=ranking,
+        random_state=seed,
+        **PATH,
+    ).fit(truth.expression, regulators, gene_names=truth.gene_names)
     seconds = time.process_time() - begin
     place = choose(model.path_, "one_se")
     for rule, weights in ranked(model, place):
         names = tuple(model.regulator_names_), tuple(model.target_names_)
         yield row(rule, InferredNetwork(weights, *names, None, 0), seconds)
+
+
+def mixed(kind: str, seed: int) -> Iterator[dict[str, Any]]:
+    """The row of three base models that are mixed by learned shares."""
+    truth, regulators = simulated(kind, seed)
     begin = time.process_time()
-    mixed = PRSNetwork([*BASES.items()], **path).fit(truth.expression, regulators, **data)
-    yield row("shares: one repeat", mixed, time.process_time() - begin)
-    yield from others(kind, seed)
+    model = PRSNetwork(THREE, random_state=seed, **PATH)
+    model.fit(truth.expression, regulators, gene_names=truth.gene_names)
+    yield scored(kind, seed, "shares: one repeat", model, time.process_time() - begin)
 
 
 def others(kind: str, seed: int) -> Iterator[dict[str, Any]]:
@@ -190,7 +223,8 @@ def confirmed(kind: str, seed: int) -> Iterator[dict[str, Any]]:
     truth, regulators = simulated(kind, seed)
     n_targets = truth.expression.shape[1]
     chosen = recommended(n_targets=n_targets, knows_regulators=regulators is not None)
-    for rule, params in (("default", chosen), ("former default", {})):
+    four = {**chosen, "estimator": [*BASES.items()]}
+    for rule, params in (("default", chosen), ("with ridge", four)):
         begin = time.process_time()
         model = PRSNetwork(**params, n_jobs=1, random_state=seed)
         model.fit(truth.expression, regulators, gene_names=truth.gene_names)

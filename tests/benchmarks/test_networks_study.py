@@ -22,14 +22,18 @@ def test_there_are_kinds_enough_and_each_can_be_simulated(study):
 
 
 def test_parts_are_those_of_the_base_models_and_repeats(study):
-    # Part r * 3 + b is base model b of repeat r.
-    every = np.arange(9.0).reshape(1, 9, 1, 1) * np.ones((3, 9, 2, 4))
+    # Part r * 4 + b is base model b of repeat r; of members, of trees and ridge regression alone.
+    every = np.arange(12.0).reshape(1, 12, 1, 1) * np.ones((3, 12, 2, 4))
+    members = np.arange(6.0).reshape(1, 6, 1, 1) * np.ones((1, 6, 2, 4))
     model = SimpleNamespace(
-        evidence_={"mean": every, "alpha": every, "members": np.ones((1, 3, 2, 4))}
+        estimator_=[*study.BASES.items()],
+        evidence_={"mean": every, "alpha": every, "members": members},
     )
     parts = study.parts_of(model, ["knn", "tree"], 2)
-    assert parts["mean"][0, :, 0, 0].tolist() == [0.0, 2.0, 3.0, 5.0]
-    assert parts["members"].shape == (1, 2, 2, 4)
+    assert parts["mean"][0, :, 0, 0].tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert parts["members"][0, :, 0, 0].tolist() == [0.0, 2.0]
+    both = study.parts_of(model, ["tree", "ridge"], 3)
+    assert both["members"][0, :, 0, 0].tolist() == [*range(6)]
     assert "members" not in study.parts_of(model, ["svm"], 3)
 
 
