@@ -1,32 +1,40 @@
 """All relevant features and a minimal set, on simulated problems.
 
-ShadowSelector, for each problem, over several datasets: the mean false discovery proportion with
-its 95 % interval (Student's t, over datasets), the mean fraction of the relevant features that is
-found, the number of selected features, and the time. The nominal rate is ``--fdr``.
+ShadowSelector with each of its two nulls, on each problem, over many datasets: the mean false
+discovery proportion with its standard error over the datasets, the mean fraction of the relevant
+features that is found, and the number of selected features, at the rates 0.1 and 0.2 from the same
+fits. Each dataset is a row of benchmarks/results/selection.csv; rows that are there are not run
+again. With ``--page``, the table in docs/selection.md is written.
 
-In Hypercube and Linear the noise is independent, and the rate should hold. In Checkerboard and
-Friedman neighbouring columns have correlation 0.9: a neighbour of a relevant column carries its
-signal, beats every shadow, and counts as false here. The column "distant" counts as false only
-columns whose correlation with every relevant column is below 0.5.
+A selected feature is false if it is not one of those that make y. In Checkerboard and Friedman
+neighbouring columns have correlation 0.9, and a neighbour of a relevant column carries its signal;
+"distant" counts as false only columns whose correlation with every relevant column is below 0.5.
 
-With ``--copies``, both selectors on tables in which every relevant column is there twice: the share
+Settings were chosen on the seeds 0 to 9; the default is 40 others.
+
+With ``--copies``, all selectors on tables in which every relevant column is there twice: the share
 of the relevant features that have a selected column (found), or both of them (twice), how many
 columns of noise are selected, and the score of the base model, on 1,000 new rows, from the selected
 columns and from all.
 
-    python benchmarks/selection.py [--copies] [--problems hypercube linear checkerboard]
-        [--datasets 20] [--irrelevant 100] [--samples 300] [--runs 3] [--fdr 0.1] [--epochs 300]
-        [--jobs 2]
+    python benchmarks/selection.py [--null marginal conditional] [--problems hypercube linear]
+        [--datasets 40] [--seed 100] [--irrelevant 100] [--samples 300] [--runs 3] [--epochs 300]
+        [--jobs 1] [--page]
+    python benchmarks/selection.py --copies [--fdr 0.1] [--datasets 3] [--seed 0] ...
 """
 
 import argparse
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy import stats
+import pandas as pd
+from cells import RESULTS, Results
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tables import DOCS, place, table
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.datasets import make_checkerboard, make_friedman, make_hypercube, make_linear
@@ -39,52 +47,106 @@ PROBLEMS = {
     "checkerboard": (make_checkerboard, PRSRegressor, KNeighborsRegressor),
     "friedman": (make_friedman, PRSRegressor, KNeighborsRegressor),
 }
+NULLS = ("marginal", "conditional")
+RATES = (0.1, 0.2)
 RELATED = 0.5
+KEYS = {
+    **{"problem": str, "null": str, "seed": int},
+    **{"samples": int, "irrelevant": int, "runs": int, "epochs": int},
+}
+COUNTED = ("false", "distant", "found", "selected")
+MEASURES = (*(f"{name}_{rate}" for rate in RATES for name in COUNTED), "seconds")
 
 
-def judge(problem: str, seed: int, args: argparse.Namespace) -> dict[str, float]:
-    """Select on one dataset, and compare with the truth."""
-    make, *_ = PROBLEMS[problem]
-    X, y, relevant = make(args.samples, args.irrelevant, random_state=seed)
+def judge(cell: dict[str, Any], jobs: int) -> dict[str, float]:
+    """Select on one dataset, and compare with the truth at each of the rates."""
+    make, *_ = PROBLEMS[cell["problem"]]
+    X, y, relevant = make(cell["samples"], cell["irrelevant"], random_state=cell["seed"])
     selector = ShadowSelector(
-        ensemble_of(problem, args),
-        fdr=args.fdr,
-        n_runs=args.runs,
-        n_jobs=args.jobs,
-        random_state=seed,
+        ensemble_of(cell["problem"], cell["epochs"]),
+        fdr=min(RATES),
+        null=cell["null"],
+        n_runs=cell["runs"],
+        n_jobs=jobs,
+        random_state=cell["seed"],
     )
     begin = time.perf_counter()
-    chosen = selector.fit(X, y).get_support(indices=True)
-    seconds = time.perf_counter() - begin
-    false = np.setdiff1d(chosen, relevant)
-    related = np.abs(np.corrcoef(X.T)[np.ix_(false, relevant)]).max(axis=1, initial=0.0) >= RELATED
-    n_chosen = max(len(chosen), 1)
-    return {
-        "false": len(false) / n_chosen,
-        "distant": float((~related).sum()) / n_chosen,
-        "power": len(np.intersect1d(chosen, relevant)) / len(relevant),
-        "selected": len(chosen),
-        "seconds": seconds,
-    }
+    selector.fit(X, y)
+    row = {"seconds": time.perf_counter() - begin}
+    related = np.abs(np.corrcoef(X.T)[:, relevant]).max(axis=1) >= RELATED
+    for rate in RATES:
+        chosen = np.flatnonzero(selector.q_values_ <= rate)
+        false = np.setdiff1d(chosen, relevant)
+        row |= {
+            f"false_{rate}": len(false) / max(len(chosen), 1),
+            f"distant_{rate}": float((~related[false]).sum()) / max(len(chosen), 1),
+            f"found_{rate}": len(np.intersect1d(chosen, relevant)) / len(relevant),
+            f"selected_{rate}": len(chosen),
+        }
+    return {name: round(float(value), 4) for name, value in row.items()}
+
+
+def measure(results: Results, args: argparse.Namespace) -> None:
+    """Run the datasets that have no row."""
+    for seed in range(args.seed, args.seed + args.datasets):
+        for problem in args.problems:
+            for null in args.null:
+                cell = {"problem": problem, "null": null, "seed": seed, **settings(args)}
+                if not results.has(cell, 0.0):
+                    row = judge(cell, args.jobs)
+                    results.add(cell, row, 0.0)
+                    print(*cell.values(), row, flush=True)
+
+
+def settings(args: argparse.Namespace) -> dict[str, int]:
+    """What datasets of one table have in common."""
+    return {name: getattr(args, name) for name in ("samples", "irrelevant", "runs", "epochs")}
+
+
+def summary(results: Results, args: argparse.Namespace) -> list[str]:
+    """One line per problem and null: means over the datasets, with standard errors of the rate."""
+    frame = pd.DataFrame(results.rows)
+    seeds = range(args.seed, args.seed + args.datasets)
+    frame = frame[frame["seed"].isin(seeds)]
+    for name, value in settings(args).items():
+        frame = frame[frame[name] == value]
+    frame[list(MEASURES)] = frame[list(MEASURES)].apply(pd.to_numeric)
+    rows = []
+    for (problem, null), part in frame.groupby(["problem", "null"], sort=False):
+        mean, error = part[list(MEASURES)].mean(), part[list(MEASURES)].sem()
+        line = [problem.capitalize(), null, str(len(part))]
+        for rate in RATES:
+            false = f"false_{rate}"
+            line += [f"{mean[false]:.3f} ± {error[false]:.3f}", f"{mean[f'distant_{rate}']:.3f}"]
+            line += [f"{mean[f'found_{rate}']:.2f}", f"{mean[f'selected_{rate}']:.1f}"]
+        rows.append([*line, f"{mean['seconds']:.1f}"])
+    rows.sort(key=lambda row: (list(PROBLEMS).index(row[0].lower()), row[1]))
+    names = [n for rate in RATES for n in (f"false at {rate}", "distant", "found", "selected")]
+    return table(["problem", "null", "datasets", *names, "seconds"], rows)
 
 
 def compare(problem: str, seed: int, args: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Both selectors on one dataset with two copies of the relevant columns."""
+    """All selectors on one dataset with two copies of the relevant columns."""
     make, _, base = PROBLEMS[problem]
     X, y, relevant = make(args.samples + 1000, args.irrelevant, random_state=seed)
     X, n_columns, n_relevant = np.hstack([X, X[:, relevant]]), X.shape[1], len(relevant)
     train, test = np.arange(args.samples), np.arange(args.samples, len(y))
-    model = ensemble_of(problem, args)
+    model = ensemble_of(problem, args.epochs)
     options = {"n_jobs": args.jobs, "random_state": seed}
     selectors = {
         "minimal": MinimalSelector(model, **options),
-        "relevant": ShadowSelector(model, fdr=args.fdr, n_runs=args.runs, **options),
+        **{
+            null: ShadowSelector(model, fdr=args.fdr, null=null, n_runs=args.runs, **options)
+            for null in NULLS
+        },
     }
 
     def score(columns: np.ndarray) -> float:
+        if not len(columns):
+            return np.nan
         alone = make_pipeline(StandardScaler(), base())
         alone.fit(X[np.ix_(train, columns)], y[train])
-        return alone.score(X[np.ix_(test, columns)], y[test]) if len(columns) else np.nan
+        return alone.score(X[np.ix_(test, columns)], y[test])
 
     found = {}
     for name, selector in selectors.items():
@@ -104,27 +166,19 @@ def compare(problem: str, seed: int, args: argparse.Namespace) -> dict[str, dict
     return found
 
 
-def ensemble_of(problem: str, args: argparse.Namespace) -> PRSClassifier | PRSRegressor:
+def ensemble_of(problem: str, epochs: int) -> PRSClassifier | PRSRegressor:
     """The model, with fewer epochs than by default, and longer steps."""
     _, ensemble, base = PROBLEMS[problem]
     default = Solver()
-    rate = default.learning_rate * default.max_iter / args.epochs
+    rate = default.learning_rate * default.max_iter / epochs
     return ensemble(
         base(),
-        max_iter=args.epochs,
+        max_iter=epochs,
         # Runs and folds take the place of repeats.
         n_repeats=1,
         solver=Solver(learning_rate=rate),
         n_jobs=1,
     )
-
-
-def interval(values: np.ndarray) -> str:
-    """The 95 % interval of a mean."""
-    if len(values) < 2 or values.std() == 0.0:
-        return "-"
-    margin = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
-    return f"[{max(values.mean() - margin, 0.0):.3f}, {values.mean() + margin:.3f}]"
 
 
 def print_copies(args: argparse.Namespace) -> None:
@@ -134,48 +188,38 @@ def print_copies(args: argparse.Namespace) -> None:
         for name in rows[0]:
             means = {key: np.mean([row[name][key] for row in rows]) for key in rows[0][name]}
             shown = "".join(f"  {key} {value:.2f}" for key, value in means.items())
-            print(f"{problem:<14}{name:<10}{shown}", flush=True)
+            print(f"{problem:<14}{name:<12}{shown}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--problems",
-        nargs="+",
-        choices=PROBLEMS,
-        default=["hypercube", "linear", "checkerboard"],
-    )
-    parser.add_argument("--copies", action="store_true", help="both selectors, on copied columns")
-    parser.add_argument("--datasets", type=int, default=20)
+    parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
+    parser.add_argument("--null", nargs="+", choices=NULLS, default=list(NULLS))
+    parser.add_argument("--copies", action="store_true", help="all selectors, on copied columns")
+    parser.add_argument("--datasets", type=int, default=40)
     parser.add_argument("--irrelevant", type=int, default=100)
     parser.add_argument("--samples", type=int, default=300)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--fdr", type=float, default=0.1)
+    parser.add_argument("--fdr", type=float, default=0.1, help="of --copies")
     parser.add_argument("--epochs", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0, help="of the first dataset")
+    parser.add_argument("--seed", type=int, default=100, help="of the first dataset")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=RESULTS / "selection.csv")
+    parser.add_argument("--page", action="store_true", help="write the table to docs/selection.md")
     args = parser.parse_args()
     print(
         f"kNN, {args.samples} samples, {args.irrelevant} irrelevant features, {args.runs} run(s) "
-        f"of {args.epochs} epochs, nominal rate {args.fdr}, {args.datasets} datasets from seed "
-        f"{args.seed} on, {args.jobs} worker(s)"
+        f"of {args.epochs} epochs, {args.datasets} datasets from seed {args.seed} on"
     )
     if args.copies:
         print_copies(args)
         return
-    print(
-        f"{'problem':<14}{'false':>7}{'95 % interval':>17}{'distant':>9}{'power':>7}"
-        f"{'selected':>10}{'seconds':>9}"
-    )
-    for problem in args.problems:
-        rows = [judge(problem, args.seed + d, args) for d in range(args.datasets)]
-        found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-        print(
-            f"{problem:<14}{found['false'].mean():>7.3f}{interval(found['false']):>17}"
-            f"{found['distant'].mean():>9.3f}{found['power'].mean():>7.2f}"
-            f"{found['selected'].mean():>10.1f}{found['seconds'].mean():>9.1f}",
-            flush=True,
-        )
+    results = Results(args.results, KEYS, MEASURES)
+    measure(results, args)
+    lines = summary(results, args)
+    print(*lines, sep="\n")
+    if args.page:
+        place(DOCS / "selection.md", "false discoveries", lines)
 
 
 if __name__ == "__main__":

@@ -147,6 +147,14 @@ def test_select_by_shadow_features(here, capsys):
     selected = document(capsys)["selected"]
     assert set(selected) & {"x1", "x2", "x4"}
     assert list(pd.read_csv("s.csv").columns) == [*selected, "y"]
+    assert run(*words, "--null", "conditional", "--force") == Exit.DONE
+    assert set(document(capsys)["selected"]) & {"x1", "x2", "x4"}
+
+
+def test_select_by_a_null_without_a_rate(here, capsys):
+    words = ["select", "nothing", "d.csv", "--top", "2", "--null", "conditional", "-o", "s.csv"]
+    assert run(*words) == Exit.ERROR
+    assert "--null conditional is for --fdr, which was not given" in capsys.readouterr().err
 
 
 def test_select_a_minimal_set(here, capsys):

@@ -156,6 +156,7 @@ def test_help_fits_a_terminal_of_80_columns(monkeypatch):
         ["select", "m", "d.csv", "-o", "s.csv"],
         ["select", "m", "d.csv", "-o", "s.csv", "--top", "1", "--fdr", "0.1"],
         ["select", "m", "d.csv", "-o", "s.csv", "--fdr", "0"],
+        ["select", "m", "d.csv", "-o", "s.csv", "--fdr", "0.1", "--null", "other"],
         ["network", "e.csv", "-o", "l.csv", "--lam", "-1"],
         ["simulate", "nothing", "-o", "d.csv"],
         ["simulate", "friedman", "-o", "d.csv", "--irrelevant", "many"],

@@ -21,8 +21,13 @@ def test_parameters_become_options(text, words):
 
 
 def test_the_options_exist():
-    command = make_parser()._subparsers._group_actions[0].choices["fit"]
-    known = {option for action in command._actions for option in action.option_strings}
+    commands = make_parser()._subparsers._group_actions[0].choices
+    known = {
+        option
+        for name in ("fit", "select")
+        for action in commands[name]._actions
+        for option in action.option_strings
+    }
     named = {word for words in OPTIONS.values() for word in words.split() if word.startswith("--")}
     assert named <= known
 

@@ -102,3 +102,18 @@ def test_the_false_discovery_rate_is_kept_and_nearly_reached(n_relevant):
     assert np.mean(proportions) >= 0.5 * bound
     if n_relevant:
         assert np.mean(power) > 0.5
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("n_relevant", [0, 4])
+def test_the_rate_is_kept_if_features_are_like_their_own_copies_only(n_relevant, spread):
+    """As with the conditional null: the noise of some features is larger than that of others."""
+    rng = np.random.default_rng(int(10 * spread) + n_relevant)
+    n_features, fdr, proportions = 30, 0.2, []
+    for _ in range(1000):
+        scale = np.exp(spread * rng.normal(size=(n_features, 1)))
+        values = scale * rng.exponential(size=(n_features, 6))
+        values[:n_relevant, 0] += rng.uniform(0.0, 8.0, n_relevant)
+        chosen = q_values(pooled_p_values(values[:, 0], values[:, 1:].ravel())) <= fdr
+        proportions.append(chosen[n_relevant:].sum() / max(chosen.sum(), 1))
+    assert np.mean(proportions) <= fdr + 2 * np.std(proportions) / np.sqrt(1000)

@@ -21,4 +21,13 @@ def test_code_of_the_page_runs():
     assert selected >= set(relevant)
     assert len(selected) <= len(relevant) + 1
     assert namespace["X_selected"].shape == (300, len(selected))
+    # In a chain: the relevant columns and perhaps a false one, or with many of their neighbours.
+    makers = set(namespace["makers"])
+    assert makers == {6, 12, 18, 24}
+    with_few = set(namespace["conditional"].get_support(indices=True))
+    with_many = set(namespace["marginal"].get_support(indices=True))
+    assert makers <= with_few
+    assert len(with_few) <= len(makers) + 1
+    assert makers <= with_many
+    assert len(with_many) > 2 * len(makers)
     assert 0.5 < namespace["result"].agreement.value <= 1.0

@@ -80,6 +80,19 @@ def test_shadows_are_the_same_in_all_runs():
     assert not np.array_equal(again.shadow_importances_, selector.shadow_importances_)
 
 
+def test_marginal_shadows_are_whole_rows_in_another_order():
+    X, y = data()
+    found = ShadowSelector(Correlation(), n_shadows=4, n_runs=1, random_state=3).fit(X, y)
+    rng = np.random.RandomState(3)
+    shadows = [Correlation().fit(X[rng.permutation(150)], y) for _ in range(4)]
+    expected = [shadow.feature_importances_ for shadow in shadows]
+    np.testing.assert_array_equal(found.shadow_importances_, expected)
+    same = ShadowSelector(
+        Correlation(), null="marginal", n_shadows=4, n_runs=1, random_state=3
+    ).fit(X, y)
+    np.testing.assert_array_equal(same.run_importances_, found.run_importances_)
+
+
 @pytest.mark.parametrize("n_relevant", [0, 3])
 def test_the_false_discovery_rate_is_kept(n_relevant):
     fdr, n_columns, n_datasets = 0.2, 15, 200
@@ -209,6 +222,7 @@ def test_labels_of_any_type():
     [
         ({"fdr": 0.0}, {}, ValueError, "'fdr' parameter of ShadowSelector must be a float"),
         ({"n_runs": 0}, {}, ValueError, "'n_runs' parameter of ShadowSelector"),
+        ({"null": "permuted"}, {}, ValueError, "'null' parameter of ShadowSelector must be a str"),
         ({"n_shadows": "many"}, {}, ValueError, "'n_shadows' parameter of ShadowSelector"),
         ({"estimator": 3}, {}, ValueError, "'estimator' parameter of ShadowSelector"),
         (
@@ -260,6 +274,9 @@ def expected_to_fail(estimator):
         "rows are shuffled one by one, so a sample that is repeated is not shuffled as a sample of "
         "twice the weight is"
     )
+    if estimator.null == "conditional":
+        # Nothing of their data is selected, in either case.
+        return {}
     on_dense = {"check_sample_weight_equivalence_on_dense_data": reason}
     if not isinstance(estimator.estimator, Ridge):
         # So small an ensemble selects nothing of sparse data, in either case.
@@ -273,6 +290,7 @@ def expected_to_fail(estimator):
 @parametrize_with_checks(
     [
         ShadowSelector(Ridge(), n_runs=1),
+        ShadowSelector(Ridge(), null="conditional", n_runs=1),
         ShadowSelector(
             PRSRegressor(DecisionTreeRegressor(), **flat(**TINY)), n_shadows=3, fdr=0.5, n_runs=2
         ),

@@ -11,11 +11,25 @@ from flat_parameters import flat
 from randsub import PRSRegressor
 from randsub.distributions import Bernoulli
 from randsub.penalties import ExpectedSize, FusedLasso
-from randsub.selection.shadows import column_groups, enlarged, with_shadows
+from randsub.selection.shadows import column_groups, enlarged, shared_orders
+from randsub.selection.shadows import with_shadows as with_orders
 
 
 def rng():
     return np.random.RandomState(0)
+
+
+def with_shadows(X, n_shadows, rng):
+    return with_orders(X, shared_orders(X.shape[0], n_shadows, rng))
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame])
+def test_orders_by_column(make):
+    X = np.arange(20.0).reshape(5, 4)
+    orders = np.argsort(rng().rand(2, 5, 4), axis=1)
+    table = np.asarray(with_orders(make(X), orders))
+    expected = [X, *(np.take_along_axis(X, order, axis=0) for order in orders)]
+    np.testing.assert_array_equal(table, np.hstack(expected))
 
 
 def test_every_copy_has_all_rows_in_an_order_of_its_own():

@@ -15,6 +15,8 @@ OPTIONS: Final = {
     "max_samples": "--max-samples",
     "set engine='generic'": "use --param engine=generic",
     "Extend lams": "Extend --param lams",
+    "null='conditional'": "--null conditional",
+    "null='marginal'": "--null marginal",
 }
 _NAMES: Final = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?!\w)" for name in OPTIONS))
 

@@ -172,7 +172,9 @@ def select(options: Options) -> None:
     a purpose. --minimal: few columns from which the base model predicts as
     well as from all, by cross-validation; the others may be relevant, too.
     --fdr: all relevant columns, with a bound on the false ones among them;
-    the model is trained again with permuted copies of the columns.
+    the model is trained again with permuted copies of the columns. With
+    --null conditional, a column that adds nothing to the others is false,
+    even if it is correlated with a relevant one.
     """
     _add_model(options)
     options.add("DATA", "table to take the columns from", Path)
@@ -187,6 +189,11 @@ def select(options: Options) -> None:
         number_from(float, 0, 1, inclusive=False),
     )
     rule.add("--minimal", "a minimal set from which the base model predicts as well as from all")
+    options.add(
+        "--null {marginal,conditional}",
+        "what makes a column false for --fdr: to be independent of the target (marginal, the "
+        "default), or to add nothing to the other columns (conditional, for tables of numbers)",
+    )
     options.add("--no-target", "leave the target out")
     _add_seed(options)
     _add_jobs(options)

@@ -23,9 +23,14 @@ class Selector(SelectorMixin, MetaEstimatorMixin, DocumentedEstimator):
 
     def _checked(self, X: Table, y: Any, sample_weight: Any) -> Samples:
         """Checked data, without the samples of weight 0; ``rows`` are their rows in X."""
-        tags = get_tags(self).input_tags
+        parts = self._input_tags()
         X = check_table(
-            self, X, reset=True, accept_sparse=tags.sparse, allow_nan=tags.allow_nan, min_samples=2
+            self,
+            X,
+            reset=True,
+            accept_sparse=all(part.sparse for part in parts),
+            allow_nan=all(part.allow_nan for part in parts),
+            min_samples=2,
         )
         samples = check_samples(self, X, y, sample_weight, y_numeric=False)
         check_weights_are_taken(self.estimator, sample_weight)
@@ -45,9 +50,12 @@ class Selector(SelectorMixin, MetaEstimatorMixin, DocumentedEstimator):
         """The models that are trained on X."""
         return [self.estimator]
 
+    def _input_tags(self) -> list[Any]:
+        return [get_tags(model).input_tags for model in self._models()]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        parts = [get_tags(part).input_tags for part in self._models()]
+        parts = self._input_tags()
         tags.input_tags.sparse = all(part.sparse for part in parts)
         tags.input_tags.allow_nan = all(part.allow_nan for part in parts)
         tags.target_tags.required = True

@@ -14,9 +14,10 @@ from randsub._sklearn import HasMethods, Interval, StrOptions, fit_context
 from randsub._typing import BoolArray, FloatArray, Table
 from randsub.estimators.fit_data import Samples
 from randsub.selection.base import Selector
+from randsub.selection.conditional_shadows import conditional_orders, numeric_values
 from randsub.selection.fdr import enough_shadows, smallest_selection
 from randsub.selection.repeated_fits import Replicate, draw_seeds, fit_repeatedly
-from randsub.selection.shadows import column_groups, enlarged, with_shadows
+from randsub.selection.shadows import column_groups, enlarged, shared_orders, with_shadows
 
 
 @dataclass(eq=False, repr=False)
@@ -24,7 +25,7 @@ class ShadowSelector(Selector):
     """Select the features that are more important than permuted copies of the columns.
 
     The estimator is fitted on X together with *shadows*: copies of the columns with permuted rows,
-    which are independent of y. The importances of the shadows show how important an irrelevant
+    which add nothing about y. The importances of the shadows show how important an irrelevant
     feature becomes by chance.
 
     1. ``n_shadows`` permuted copies of X are appended to it. They are the same in all runs.
@@ -39,11 +40,20 @@ class ShadowSelector(Selector):
     estimator : estimator
         :class:`randsub.PRSClassifier`, :class:`randsub.PRSRegressor`, or any estimator with
         ``feature_importances_`` or ``coef_`` that treats all columns alike. It is cloned and not
-        fitted itself. Feature groups of PRS are permuted and selected as groups. With
+        fitted itself. Feature groups of PRS are copied and selected as groups. With
         ``n_repeats="auto"``, alpha is optimised once per run: the runs are the repeats.
     fdr : float, default=0.1
-        Bound on the false discovery rate: the expected share of irrelevant features among the
-        selected ones.
+        Bound on the false discovery rate: the expected share of irrelevant features, in the sense
+        of ``null``, among the selected ones.
+    null : {"marginal", "conditional"}, default="marginal"
+        Which features are irrelevant, and so which copies stand for them:
+
+        - "marginal": features that are independent of y. The rows of all columns of a copy are
+          permuted together, so that shadows are independent of y and of the real columns.
+        - "conditional": features that add nothing about y to the other columns, even if they are
+          correlated with relevant ones. Shadows are as correlated with the other columns as the
+          columns are (Gaussian knockoffs). X must be a dense table of numbers, without categories
+          and missing values.
     n_shadows : int or "auto", default="auto"
         Number of copies of each column; a fit has ``1 + n_shadows`` times the columns. The
         smallest possible p-value is limited by the number of copies: with G features (or groups),
@@ -58,7 +68,7 @@ class ShadowSelector(Selector):
         Number of runs in parallel. The result does not depend on it, nor on the joblib backend.
         With None or 1, the estimator's own ``n_jobs`` is used instead.
     random_state : int, RandomState instance or None, default=None
-        Seed of the permutations and of the runs.
+        Seed of the copies and of the runs.
     verbose : int, default=0
         If positive, show a progress bar over the runs.
 
@@ -96,26 +106,33 @@ class ShadowSelector(Selector):
 
     Notes
     -----
-    *When the bound holds.* The false discovery rate is at most ``fdr`` times the share of
-    irrelevant features if irrelevant features and shadows are exchangeable, given the relevant
-    features and y: noise columns are independent of y and of the relevant columns, identically
-    distributed, and rows are exchangeable. With V(t) and S(t) the numbers of irrelevant features
-    and of shadows with importance at least t, V / (1 + S) is then a supermartingale in t, as in
-    the proof for knockoffs. If noise columns follow different distributions, the bound holds on
-    average over these, not within each.
+    *The marginal null.* The false discovery rate is at most ``fdr`` times the share of irrelevant
+    features if irrelevant features and shadows are exchangeable, given the relevant features and y:
+    noise columns are independent of y and of the relevant columns, identically distributed, and
+    rows are exchangeable. With V(t) and S(t) the numbers of irrelevant features and of shadows with
+    importance at least t, V / (1 + S) is then a supermartingale in t, as in the proof for
+    knockoffs. If noise columns follow different distributions, the bound holds on average over
+    these, not within each.
 
-    *When it does not.* Permuting removes the correlation between a shadow and the real columns. An
-    irrelevant feature that is correlated with a relevant one predicts y, and its importance exceeds
-    that of any shadow. Such features are selected; counted as false, they can be most of the
-    selection (for example in the Checkerboard problem, where neighbours have correlation 0.9).
-    The selector tests whether a column and y are independent, not whether the column adds
-    information to the others. Put columns with the same signal into one of ``feature_groups``, or
-    read a selected feature as "this feature or one that is correlated with it".
+    An irrelevant feature that is correlated with a relevant one predicts y, and its importance
+    exceeds that of any marginal shadow. Such features are selected; counted as false, they can be
+    most of the selection (for example in the Checkerboard problem, where neighbours have
+    correlation 0.9). Read a selected feature as "this feature or one that is correlated with it",
+    put columns with the same signal into one of ``feature_groups``, or use the other null.
 
-    All columns of a copy share one permutation, so shadows keep the correlations among themselves.
-    They are drawn once and not per run: a column that is correlated with y by chance is so in
-    every run, and so must be the shadows that it is compared with. Counting the runs in which a
-    feature beats fresh shadows, as if runs were independent, would declare such a column
+    *The conditional null.* If the columns are jointly Gaussian with the correlations that are
+    estimated from X, a feature that adds nothing can change places with its copies without a change
+    of any distribution. The expected number of such features with importance at least t is then
+    1 / ``n_shadows`` of that of their copies, for every t, and copies of relevant features, which
+    are counted too, make the p-values larger. The bound is as good as the model of X: columns far
+    from normal enter by their ranks, correlations are estimated by shrinkage, a sparse graph of
+    partial correlations or a few factors, whichever predicts held-out rows best, and dependence of
+    other kinds is not copied. Of columns that determine each other, none adds anything to the
+    others, and none may be selected: put them into one of ``feature_groups``.
+
+    *Both.* Shadows are drawn once and not per run: a column that is correlated with y by chance is
+    so in every run, and so must be the shadows that it is compared with. Counting the runs in which
+    a feature beats fresh shadows, as if runs were independent, would declare such a column
     significant.
 
     Weak features may not exceed hundreds of shadows: a selection with error control is smaller
@@ -128,6 +145,12 @@ class ShadowSelector(Selector):
 
     R. F. Barber and E. J. Candes, "Controlling the false discovery rate via knockoffs", The Annals
     of Statistics, 2015.
+
+    E. Candes, Y. Fan, L. Janson and J. Lv, "Panning for gold: model-X knockoffs for high
+    dimensional controlled variable selection", Journal of the Royal Statistical Society B, 2018.
+
+    J. R. Gimenez and J. Zou, "Improving the stability of the knockoff procedure: multiple
+    simultaneous knockoffs and entropy maximization", AISTATS, 2019.
 
     Examples
     --------
@@ -148,6 +171,7 @@ class ShadowSelector(Selector):
     estimator: Any
     _: KW_ONLY
     fdr: float = 0.1
+    null: Literal["marginal", "conditional"] = "marginal"
     n_shadows: int | Literal["auto"] = "auto"
     n_runs: int = 5
     importance_getter: Any = "auto"
@@ -158,6 +182,7 @@ class ShadowSelector(Selector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit"])],
         "fdr": [Interval(Real, 0, 1, closed="neither")],
+        "null": [StrOptions({"marginal", "conditional"})],
         "n_shadows": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_runs": [Interval(Integral, 1, None, closed="left")],
         "importance_getter": [str, callable],
@@ -192,7 +217,12 @@ class ShadowSelector(Selector):
         estimator = enlarged(self.estimator, X, groups, names, n_shadows)
 
         rng = check_random_state(self.random_state)
-        samples = Samples(with_shadows(X, n_shadows, rng), y, weight, np.arange(len(y)))
+        if self.null == "conditional":
+            values = numeric_values(X, self.estimator, names)
+            orders = conditional_orders(values, groups, n_shadows, rng)
+        else:
+            orders = shared_orders(len(y), n_shadows, rng)
+        samples = Samples(with_shadows(X, orders), y, weight, np.arange(len(y)))
         found = fit_repeatedly(
             estimator,
             samples,
@@ -207,6 +237,13 @@ class ShadowSelector(Selector):
         self.run_importances_ = found.importances
         self._select()
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.null == "conditional":
+            # An error of our own names the remedy.
+            tags.input_tags.sparse = tags.input_tags.allow_nan = False
+        return tags
 
     def _choose_n_shadows(self, n_groups: int) -> int:
         if self.n_shadows == "auto":

@@ -1,9 +1,10 @@
-"""Permuted copies of the columns, which are independent of y.
+"""Permuted copies of the columns, and models that take them.
 
-A shadow is a column with its rows permuted. All columns of a copy share one permutation, so the
-shadows have the same correlations among themselves as the real columns, and columns that belong
-together (indicators of one category, lags) stay together. Only the dependence on y, and on the
-real columns, is removed.
+A shadow is a column with its rows permuted. If all columns of a copy share one permutation
+(:func:`shared_orders`), the shadows have the same correlations among themselves as the real
+columns, and columns that belong together (indicators of one category, lags) stay together. Only the
+dependence on y, and on the real columns, is removed. ``conditional_shadows.py`` makes orders that
+keep the latter.
 """
 
 import sys
@@ -14,30 +15,35 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from randsub._tables import frame_kind, n_rows, take_rows
+from randsub._tables import frame_kind, take_rows
 from randsub._typing import IntArray, Table
 from randsub.estimators.column_encoding import choose_categorical
 from randsub.estimators.groups import resolve_groups
 from randsub.penalties import Penalty
 
 
-def with_shadows(X: Table, n_shadows: int, rng: np.random.RandomState) -> Table:
-    """X with ``n_shadows`` permuted copies of its columns appended.
+def shared_orders(n: int, n_shadows: int, rng: np.random.RandomState) -> IntArray:
+    """One random order of n rows per copy, (n_shadows, n)."""
+    return np.stack([rng.permutation(n) for _ in range(n_shadows)])
+
+
+def with_shadows(X: Table, orders: IntArray) -> Table:
+    """X with permuted copies of its columns appended.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n, M)
-    n_shadows : int
-        Number of copies.
-    rng : RandomState
+    orders : int ndarray of shape (n_shadows, n) or (n_shadows, n, M)
+        Rows of X that make the rows of each copy, or of each of its columns; a sparse X takes only
+        the former.
 
     Returns
     -------
     enlarged : same type as X, of shape (n, M (1 + n_shadows))
         Copy c of column j is column ``c M + j``; c = 0 is the column itself.
     """
-    orders = [rng.permutation(n_rows(X)) for _ in range(n_shadows)]
-    tables = [X, *(take_rows(X, order) for order in orders)]
+    n_shadows = len(orders)
+    tables = [X, *(take_rows(X, o) if o.ndim == 1 else _reordered(X, o) for o in orders)]
     match frame_kind(X):
         case "pandas":
             pandas = sys.modules["pandas"]
@@ -55,6 +61,17 @@ def with_shadows(X: Table, n_shadows: int, rng: np.random.RandomState) -> Table:
     if sparse.issparse(X):
         return sparse.hstack(tables, format="csr")
     return np.hstack(tables)
+
+
+def _reordered(X: Table, order: IntArray) -> Table:
+    """X with the rows of each column in an order of its own, (n, M)."""
+    match frame_kind(X):
+        case "pandas":
+            columns = [X.iloc[rows, j].reset_index(drop=True) for j, rows in enumerate(order.T)]
+            return sys.modules["pandas"].concat(columns, axis=1)
+        case "polars":
+            return X.select(column.gather(rows) for column, rows in zip(X, order.T, strict=True))
+    return np.take_along_axis(X, order, axis=0)
 
 
 def _names(columns: Sequence[Any], n_shadows: int) -> list[Any]:

@@ -16,6 +16,8 @@ from randsub.selection import MinimalSelector, ShadowSelector
 def run(args: argparse.Namespace) -> None:
     """Select columns, most important first, and write them with the target."""
     check_table_file(args.output, replace=args.force)
+    if args.null is not None and args.fdr is None:
+        raise ValueError(f"--null {args.null} is for --fdr, which was not given.")
     console = Console(args)
     fitted = FittedModel(args)
     frame = fitted.read(args.data, console)
@@ -69,6 +71,6 @@ def _fitted_selector(
         selector = MinimalSelector(model, **settings)
     else:
         console.say("Training again, with permuted copies of the features beside them.")
-        selector = ShadowSelector(model, fdr=args.fdr, **settings)
+        selector = ShadowSelector(model, fdr=args.fdr, null=args.null or "marginal", **settings)
     with interruptions_are_errors():
         return selector.fit(X, y, sample_weight=weight)
