@@ -77,6 +77,8 @@ def best_of_both(frame: pd.DataFrame, ours: Sequence[str] = OURS) -> pd.DataFram
             "peer": theirs.idxmax(axis=1),
             "peer_score": theirs.max(axis=1),
             "gap": mine.max(axis=1) - theirs.max(axis=1),
+            "n_ours": mine.notna().sum(axis=1),
+            "n_peers": theirs.notna().sum(axis=1),
         }
     )
 
@@ -117,8 +119,10 @@ def dataset_table(frame: pd.DataFrame) -> list[str]:
         first = "equal" if abs(row["gap"]) < EQUAL else "ours" if row["gap"] > 0 else "peer"
         ours = f"{METHODS[row['ours']].label}, {row['our_score']:.3f}"
         peer = f"{METHODS[row['peer']].label}, {row['peer_score']:.3f}"
-        rows.append([name_of(dataset), ours, peer, f"{row['gap']:+.3f}", first])
-    return table(["dataset", "best of ours", "best peer", "difference", "first"], rows)
+        numbers = [f"{row['n_ours']} : {row['n_peers']}", f"{row['gap']:+.3f}"]
+        rows.append([name_of(dataset), ours, peer, *numbers, first])
+    header = ["dataset", "best of ours", "best peer", "compared", "difference", "first"]
+    return table(header, rows)
 
 
 def pairs_table(frame: pd.DataFrame) -> list[str]:

@@ -146,9 +146,9 @@ def lines_of(table):
 
 def test_where_we_are_first_and_where_not(page, frame):
     assert lines_of(page.dataset_table(frame)) == [
-        ["Friedman, seed 5000", 'PRS, "auto", 0.900', "L1, 0.850", "+0.050", "ours"],
-        ["abalone", 'PRS, "auto", 0.600', "random forest, 0.604", "-0.004", "equal"],
-        ["colon", "PRS, kNN, 0.700", "random forest, 0.900", "-0.200", "peer"],
+        ["Friedman, seed 5000", 'PRS, "auto", 0.900', "L1, 0.850", "2 : 2", "+0.050", "ours"],
+        ["abalone", 'PRS, "auto", 0.600', "random forest, 0.604", "2 : 2", "-0.004", "equal"],
+        ["colon", "PRS, kNN, 0.700", "random forest, 0.900", "1 : 1", "-0.200", "peer"],
     ]
     counted = {line[0]: line[1:] for line in lines_of(page.summary_table(frame))}
     assert counted["the best of ours, all"] == ["1", "1", "1", "3"]
