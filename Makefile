@@ -11,7 +11,7 @@ BENCH ?= bench-output
 DATA ?= ../shared/data/simulated
 ARGS ?= --help
 
-.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch gpu test-lowest dist docs lint format bench paper reproduce figures clean help
+.PHONY: demo test test-hostile test-around harden test-anndata test-ray test-torch gpu test-lowest dist docs lint format bench peers paper reproduce figures clean help
 
 help:
 	@sed -n 's/^#   //p' $(MAKEFILE_LIST)
@@ -134,6 +134,15 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/scaling.py --output $(BENCH)
 	$(BIN)/python benchmarks/paper_scale.py
 
+#   make peers  PRS beside other packages (DATA=folder of the data), in a place of its own; hours
+peers: DATA = ../shared/data
+peers:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-peers/bin/python -m pip install --quiet --editable . --editable experiments --group peers
+	.venv-peers/bin/python benchmarks/peers.py --data $(DATA)
+	.venv-peers/bin/python benchmarks/peers_page.py
+
 #   make paper  the authors' own files (DATA=folder): the paper's settings, then the defaults
 paper: $(VENV)/.experiments
 	$(BIN)/python benchmarks/simulated.py --data $(DATA) --files friedman_1 hypercube_1 --jobs 2
@@ -149,4 +158,4 @@ figures: $(VENV)/.experiments
 
 #   make clean  remove the virtual environment, caches and outputs
 clean:
-	rm -rf $(VENV) .venv-anndata .venv-ray .venv-torch .venv-lowest $(OUT) $(BENCH) figures-output docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-anndata .venv-ray .venv-torch .venv-lowest .venv-peers $(OUT) $(BENCH) figures-output docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

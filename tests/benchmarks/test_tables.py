@@ -51,7 +51,8 @@ def test_marks_in_the_documentation_name_scripts_that_fill_them(script):
         for path in (ROOT / "docs").rglob("*.md")
         for name, command in marks.findall(path.read_text(encoding="utf-8"))
     }
-    assert {page for page, _, _ in found} == {"width.md", "cost.md", "wide_data.md", "mixes.md"}
+    pages = {"width.md", "cost.md", "wide_data.md", "mixes.md", "peers.md"}
+    assert {page for page, _, _ in found} == pages
     for page, name, command in found:
         source = (ROOT / command).read_text()
         # One table for each measure of the width.

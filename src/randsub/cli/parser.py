@@ -172,9 +172,7 @@ def select(options: Options) -> None:
     a purpose. --minimal: few columns from which the base model predicts as
     well as from all, by cross-validation; the others may be relevant, too.
     --fdr: all relevant columns, with a bound on the false ones among them;
-    the model is trained again with permuted copies of the columns. With
-    --null conditional, a column that adds nothing to the others is false,
-    even if it is correlated with a relevant one.
+    the model is trained again with copies of the columns (see --null).
     """
     _add_model(options)
     options.add("DATA", "table to take the columns from", Path)
@@ -191,8 +189,8 @@ def select(options: Options) -> None:
     rule.add("--minimal", "a minimal set from which the base model predicts as well as from all")
     options.add(
         "--null {marginal,conditional}",
-        "what makes a column false for --fdr: to be independent of the target (marginal, the "
-        "default), or to add nothing to the other columns (conditional, for tables of numbers)",
+        "what makes a column false: to be independent of the target (marginal, the default), or to "
+        "add nothing to the other columns (conditional, for tables of numbers)",
     )
     options.add("--no-target", "leave the target out")
     _add_seed(options)
