@@ -10,7 +10,6 @@ it is missing.
 """
 
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -258,7 +257,7 @@ def knockoffs(seed: int, problem: Problem) -> Fitted:
 
 def shadow(seed: int, problem: Problem) -> Fitted:
     """Our selector with the settings of benchmarks/selection.py: kNN, 3 runs of 300 epochs."""
-    model = ensemble_of(of_task(problem, "friedman", "hypercube"), Namespace(epochs=300))
+    model = ensemble_of(of_task(problem, "friedman", "hypercube"), epochs=300)
     selector = ShadowSelector(model, fdr=FDR, n_runs=3, random_state=seed).fit(*problem.final)
     return forest_of(seed, problem, selector.get_support(), selector.importances_)
 

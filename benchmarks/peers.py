@@ -33,7 +33,7 @@ from sklearn.metrics import average_precision_score
 from randsub_experiments import datasets
 from randsub_experiments.cells import FIRST_SEED, Cell
 from randsub_experiments.problem import Problem
-from selection import RELATED
+from selection import discoveries
 
 PROBLEMS = ("checkerboard", "friedman", "hypercube", "linear")
 SIZES = {
@@ -45,7 +45,7 @@ SMALLEST_CLASS = 20
 SEEDS = dict.fromkeys(KINDS, (5000,)) | {"simulated": (5000, 5001)}
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 KEYS = {"method": str, "kind": str, "problem": str, "seed": int}
-MEASURES = ("score", "aupr", "false", "distant", "power", "selected", "seconds", "failed")
+MEASURES = ("score", "aupr", "false", "distant", "found", "selected", "seconds", "failed")
 
 
 def stored(path: Path = RESULTS / "peers.csv") -> Results:
@@ -108,28 +108,11 @@ def measure(cell: Mapping[str, Any], home: Path | None) -> dict[str, Any]:
         truth = np.isin(np.arange(problem.n_features), problem.relevant)
         row["aupr"] = average_precision_score(truth, fitted.ranking)
     if isinstance(fitted, Selected):
-        row |= discoveries(np.flatnonzero(fitted.support), problem)
+        chosen = np.flatnonzero(fitted.support)
+        row["selected"] = len(chosen)
+        if problem.relevant is not None:
+            row |= discoveries(chosen, problem.relevant, problem.final[0])
     return {name: round(float(value), 4) for name, value in row.items()}
-
-
-def discoveries(chosen: np.ndarray, problem: Problem) -> dict[str, float]:
-    """How many features are selected and, where the truth is known, how many of them are false.
-
-    ``distant`` counts as false only features whose correlation with every relevant one is below
-    0.5 in absolute value.
-    """
-    if problem.relevant is None:
-        return {"selected": len(chosen)}
-    false = np.setdiff1d(chosen, problem.relevant)
-    correlations = np.abs(np.corrcoef(problem.final[0].T)[np.ix_(false, problem.relevant)])
-    is_related = correlations.max(axis=1, initial=0.0) >= RELATED
-    n_chosen = max(len(chosen), 1)
-    return {
-        "selected": len(chosen),
-        "false": len(false) / n_chosen,
-        "distant": np.count_nonzero(~is_related) / n_chosen,
-        "power": (len(chosen) - len(false)) / len(problem.relevant),
-    }
 
 
 # -- the study -------------------------------------------------------------------------------------

@@ -183,13 +183,13 @@ def problems_table(frame: pd.DataFrame, measure: str) -> list[str]:
 
 
 def discoveries_table(frame: pd.DataFrame) -> list[str]:
-    """Share of false discoveries, of distant ones, and power, in the mean over datasets."""
-    known = frame[frame["kind"].isin(KNOWN)].dropna(subset="power")
+    """Shares of false and of distant discoveries, and of relevant features found: means."""
+    known = frame[frame["kind"].isin(KNOWN)].dropna(subset="found")
     rows = []
     for kind in KNOWN:
         for name in (one for one in METHODS if one in set(known["method"])):
             part = known[(known["kind"] == kind) & (known["method"] == name)]
-            means = part.groupby("problem")[["false", "distant", "power"]].mean()
+            means = part.groupby("problem")[["false", "distant", "found"]].mean()
             cells = [
                 " / ".join(number(value, 2) for value in means.loc[problem])
                 if problem in means.index

@@ -73,17 +73,23 @@ def judge(cell: dict[str, Any], jobs: int) -> dict[str, float]:
     begin = time.perf_counter()
     selector.fit(X, y)
     row = {"seconds": time.perf_counter() - begin}
-    related = np.abs(np.corrcoef(X.T)[:, relevant]).max(axis=1) >= RELATED
     for rate in RATES:
-        chosen = np.flatnonzero(selector.q_values_ <= rate)
-        false = np.setdiff1d(chosen, relevant)
-        row |= {
-            f"false_{rate}": len(false) / max(len(chosen), 1),
-            f"distant_{rate}": float((~related[false]).sum()) / max(len(chosen), 1),
-            f"found_{rate}": len(np.intersect1d(chosen, relevant)) / len(relevant),
-            f"selected_{rate}": len(chosen),
-        }
+        counted = discoveries(np.flatnonzero(selector.q_values_ <= rate), relevant, X)
+        row |= {f"{name}_{rate}": value for name, value in counted.items()}
     return {name: round(float(value), 4) for name, value in row.items()}
+
+
+def discoveries(chosen: np.ndarray, relevant: np.ndarray, X: np.ndarray) -> dict[str, float]:
+    """Shares of false, and of distant, features among the selected ones; share of those found."""
+    false = np.setdiff1d(chosen, relevant)
+    correlations = np.abs(np.corrcoef(X.T)[np.ix_(false, relevant)])
+    n_distant = np.count_nonzero(correlations.max(axis=1, initial=0.0) < RELATED)
+    return {
+        "false": len(false) / max(len(chosen), 1),
+        "distant": n_distant / max(len(chosen), 1),
+        "found": (len(chosen) - len(false)) / len(relevant),
+        "selected": len(chosen),
+    }
 
 
 def measure(results: Results, args: argparse.Namespace) -> None:

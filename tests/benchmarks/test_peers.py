@@ -57,17 +57,27 @@ def test_selectors_predict_by_a_forest(methods):
 def test_false_discoveries_and_those_without_correlation(peers):
     X = np.random.default_rng(0).normal(size=(50, 5))
     X[:, 1] = X[:, 0] + 0.01 * X[:, 1]
-    y = X[:, 0]
-    problem = Problem("regression", X, y, X, y, X, y, relevant=np.array([0, 4]), refit=True)
+    relevant = np.array([0, 4])
     # A relevant column, its copy, and noise.
-    assert peers.discoveries(np.array([0, 1, 2]), problem) == {
+    assert peers.discoveries(np.array([0, 1, 2]), relevant, X) == {
         "selected": 3,
         "false": pytest.approx(2 / 3),
         "distant": pytest.approx(1 / 3),
-        "power": 0.5,
+        "found": 0.5,
     }
-    assert peers.discoveries(np.arange(0), problem)["false"] == 0.0
-    assert peers.discoveries(np.arange(2), replace(problem, relevant=None)) == {"selected": 2}
+    assert peers.discoveries(np.arange(0), relevant, X)["false"] == 0.0
+
+
+def test_our_selector_is_trained_as_in_its_own_study(methods):
+    X = np.random.default_rng(0).normal(size=(90, 5))
+    parts = [array[i::3] for i in range(3) for array in (X, X[:, 0])]
+    problem = Problem("regression", *parts, refit=True)
+    found, row = methods.METHODS["shadow"].measure(0, problem)
+    assert found.ranking.argmax() == 0
+    # Two features at least, or none.
+    assert found.support.dtype == bool
+    assert not found.support[found.ranking == 0.0].any()
+    assert {*row} == {"score", "seconds"}
 
 
 @pytest.mark.parametrize(("n_features", "repeats"), [(20, 1), (50, 5), (500, 5)])
@@ -131,7 +141,7 @@ def frame(peers, page, tmp_path):
         for method, score in scores.items():
             row = {"score": score, "seconds": 2.0}
             if kind == "simulated":
-                row |= {"aupr": score, "false": 0.25, "distant": 0.0, "power": 1.0}
+                row |= {"aupr": score, "false": 0.25, "distant": 0.0, "found": 1.0}
             cell = {"method": method, "kind": kind, "problem": problem, "seed": 5000}
             results.add(cell, row, 120)
     more = {"kind": "genomic", "problem": "colon", "seed": 5000}
