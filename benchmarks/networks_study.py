@@ -18,7 +18,7 @@ as ``infer_network`` does it, and "with ridge", the same with a fourth base mode
 import argparse
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from randsub.datasets import make_network
+from randsub.datasets import make_kinetic_network, make_network
 from randsub.datasets.simulated_network import RegulatoryNetwork
 from randsub.network import PRSNetwork, Ranking, genie3, grnboost, score_network
 from randsub.network.infer import recommended
@@ -65,6 +65,17 @@ KINDS: dict[str, dict[str, Any]] = {
     # Candidates are the regulators, none of which is regulated.
     "known regulators": {"regulated_fraction": 0.0, "n_targets": 20},
 }
+# Reaction kinetics: regulators act together and in cycles, and noise of one gene reaches others.
+FIFTY = {"n_regulators": 20, "n_targets": 30}
+KINETIC: dict[str, dict[str, Any]] = {
+    "kinetic": {},
+    "kinetic, few samples": {**FIFTY, "n_samples": 50},
+    "kinetic, strong changes": {**FIFTY, "perturbation": 0.2},
+    "kinetic, no cycles": {**FIFTY, "feedback": False},
+    "kinetic, much noise": {**FIFTY, "molecular_noise": 0.1},
+    "kinetic, equal regulators": {**FIFTY, "hubs": 0.0},
+}
+ALL_KINDS = [*KINDS, *KINETIC]
 BASES = {
     "knn": KNeighborsRegressor(),
     "svm": SVR(),
@@ -117,6 +128,8 @@ SETS = {
 
 def simulated(kind: str, seed: int) -> tuple[RegulatoryNetwork, Any]:
     """A network, and its candidate regulators."""
+    if kind in KINETIC:
+        return make_kinetic_network(**KINETIC[kind], random_state=100 + seed), None
     truth = make_network(**{**SIZE, **KINDS[kind]}, random_state=100 + seed)
     return truth, truth.regulators if kind == "known regulators" else None
 
@@ -232,19 +245,19 @@ def confirmed(kind: str, seed: int) -> Iterator[dict[str, Any]]:
     yield from others(kind, seed)
 
 
-def summary(path: Path) -> pd.DataFrame:
+def summary(path: Path, kinds: Iterable[str] = tuple(KINDS)) -> pd.DataFrame:
     """AUPR of each rule: its mean, and its mean difference to "knn: one repeat" with its error.
 
     The standard error is that over cells, kinds and seeds. "first" counts the kinds on which the
     mean over seeds is the largest of all rules.
     """
-    aupr = cells_with("knn: one repeat", "aupr", path)
+    aupr = cells_with("knn: one repeat", "aupr", path, kinds)
     gain = aupr.sub(aupr["knn: one repeat"], axis=0)
     by_kind = aupr.groupby("kind").mean()
     return pd.DataFrame(
         {
             "aupr": aupr.mean(),
-            "early": cells_with("knn: one repeat", "early", path).mean(),
+            "early": cells_with("knn: one repeat", "early", path, kinds).mean(),
             "gain": gain.mean(),
             "error": gain.std(ddof=1) / np.sqrt(gain.count()),
             "first": by_kind.idxmax(axis=1).value_counts().reindex(aupr.columns, fill_value=0),
@@ -253,9 +266,12 @@ def summary(path: Path) -> pd.DataFrame:
     ).sort_values("gain", ascending=False)
 
 
-def cells_with(rule: str, measure: str, path: Path) -> pd.DataFrame:
-    """A measure of all rules, in the cells that have one of them."""
+def cells_with(
+    rule: str, measure: str, path: Path, kinds: Iterable[str] = ALL_KINDS
+) -> pd.DataFrame:
+    """A measure of all rules, in the cells of some kinds that have one of them."""
     frame = pd.DataFrame(Results(path, KEYS, MEASURES).rows)
+    frame = frame[frame["kind"].isin([*kinds])]
     frame[measure] = pd.to_numeric(frame[measure])
     table = frame.pivot_table(measure, ["kind", "seed"], "rule")
     if rule not in table:
@@ -266,17 +282,21 @@ def cells_with(rule: str, measure: str, path: Path) -> pd.DataFrame:
 def confirmation(path: Path) -> pd.DataFrame:
     """AUPR of the defaults and of other methods, by kind, on the seeds of the confirmation."""
     table = cells_with("default", "aupr", path).groupby("kind").mean()
-    table = table.reindex([kind for kind in KINDS if kind in table.index])
+    table = table.reindex([kind for kind in ALL_KINDS if kind in table.index])
     return pd.concat([table, table.mean().to_frame("mean").T]) if len(table) else table
 
 
 def printed(path: Path) -> str:
-    """The page: all rules, the best ones and the baselines by kind, and the confirmation."""
+    """The page: all rules, the best ones and the baselines by kind, and the confirmation.
+
+    Networks of reaction kinetics, which came later, have a table of their own.
+    """
     table = summary(path)
     shown = [*table.index[:4], "knn: one repeat", "shares: one repeat", "genie3", "grnboost"]
     by_kind = cells_with("knn: one repeat", "aupr", path).groupby("kind").mean()
-    by_kind = by_kind[[*dict.fromkeys(shown)]].reindex([*KINDS]).dropna(how="all")
-    return "\n\n".join(map(markdown, (table, by_kind, confirmation(path))))
+    by_kind = by_kind[[*dict.fromkeys(shown)]].reindex(ALL_KINDS).dropna(how="all")
+    tables = table, summary(path, KINETIC), by_kind, confirmation(path)
+    return "\n\n".join(map(markdown, tables))
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -293,7 +313,7 @@ def markdown(table: pd.DataFrame) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[*KINDS])
+    parser.add_argument("--kinds", nargs="+", choices=ALL_KINDS, default=ALL_KINDS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--minutes", type=float, default=np.inf, help="of CPU time, then stop")
     parser.add_argument("--results", type=Path, default=RESULTS / "network_rules.csv")

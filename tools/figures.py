@@ -123,9 +123,34 @@ def experiment(rows: list[Row], new: Path, data: Path) -> list[Command]:
             *(["--bases", first["base"]] if first["base"] else []),
             *("--replicates", str(n_replicates), "--cells", str(new)),
             *("--output", str(new.parent / "runs" / "-".join(str(first[k]) for k in WHO[1:4]))),
-            *(["--data", str(data)] if first["experiment"] == "tabular" else []),
-            # RaSE with its full search would take days.
-            *(SMALL_RASE if first["method"] == "rase" else []),
+            *(["--data", str(data)] if first["experiment"] != "simulated" else []),
+            *SMALL.get((first["experiment"], first["method"]), []),
+        ]
+    ]
+
+
+def peers(rows: list[Row], new: Path, data: Path) -> list[Command]:
+    """A method on a dataset; packages that are not installed are skipped."""
+    first, limits = rows[0], [row["limit"] for row in rows if row["limit"]]
+    return [
+        [
+            *("benchmarks/peers.py", "--data", str(data), "--kinds", first["kind"]),
+            *("--problems", first["problem"], "--methods", first["method"]),
+            *("--results", str(new)),
+            *(["--limit", max(limits, key=float)] if limits else []),
+        ]
+    ]
+
+
+def selection(rows: list[Row], new: Path, data: Path) -> list[Command]:
+    """A null on all datasets of a problem."""
+    first, seeds = rows[0], [int(row["seed"]) for row in rows]
+    return [
+        [
+            *("benchmarks/selection.py", "--problems", first["problem"], "--null", first["null"]),
+            *("--seed", str(min(seeds)), "--datasets", str(1 + max(seeds) - min(seeds))),
+            *("--samples", first["samples"], "--irrelevant", first["irrelevant"]),
+            *("--runs", first["runs"], "--epochs", first["epochs"], "--results", str(new)),
         ]
     ]
 
@@ -156,8 +181,15 @@ def networks(rows: list[Row], new: Path, data: Path) -> list[Command]:
 
 WHO = ("experiment", "problem", "method", "base", "setting", "replicate")
 MEASURED = ("aupr", "log_loss", "calibration", "epochs", "models", "score", "size")
-SMALL_RASE = ["--rase-candidates", "10", "--rase-iterations", "2"]
+# Not the whole search of RaSE, which would take days, nor the whole grid of coefficients.
+SMALL = {
+    ("tabular", "rase"): ["--rase-candidates", "10", "--rase-iterations", "2"],
+    ("genomic", "rase"): ["--rase-candidates", "50", "--rase-iterations", "3"],
+    ("genomic", "prs"): ["--coefficients", "0", "0.001", "0.01"],
+}
 CELLS = REPOSITORY / "experiments" / "results"
+OF_SELECTION = ("problem", "null", "samples", "irrelevant", "runs", "epochs")
+FOUND = ("false", "distant", "found", "selected")
 STUDIES = {
     "width": Study(
         BENCHMARKS / "results" / "width.csv",
@@ -176,6 +208,22 @@ STUDIES = {
     ),
     "simulated": Study(CELLS / "simulated.csv", WHO, MEASURED, WHO[:5], experiment),
     "tabular": Study(CELLS / "tabular.csv", WHO, MEASURED, WHO[:5], experiment, needs_data=True),
+    "genomic": Study(CELLS / "genomic.csv", WHO, MEASURED, WHO[:5], experiment, needs_data=True),
+    "peers": Study(
+        BENCHMARKS / "results" / "peers.csv",
+        ("method", "kind", "problem", "seed"),
+        ("score", "aupr", "false", "distant", "found", "selected"),
+        ("method", "kind", "problem"),
+        peers,
+        needs_data=True,
+    ),
+    "selection": Study(
+        BENCHMARKS / "results" / "selection.csv",
+        (*OF_SELECTION, "seed"),
+        tuple(f"{one}_{rate}" for one in FOUND for rate in ("0.1", "0.2")),
+        OF_SELECTION,
+        selection,
+    ),
     "calibration": Study(
         BENCHMARKS / "results" / "calibration.csv",
         ("base", "table", "seed"),

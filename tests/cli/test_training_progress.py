@@ -125,6 +125,12 @@ def test_a_long_fit_is_said_in_a_line_that_stays(terminal, monkeypatch):
     assert any(line.startswith("epoch 2/100") for line in lines[lines.index(note) + 1 :])
 
 
+def test_a_single_repeat_takes_longer_than_its_share_if_repeats_run_side_by_side():
+    # The first one is trained alone, the others four at a time: 6 units of time.
+    assert LongFit(600.0, 0.25, None, 600.0, n_repeats=21, n_at_once=4).seconds_of_one == 100.0
+    assert LongFit(600.0, 0.25, None, 600.0, n_repeats=20).seconds_of_one == 30.0
+
+
 def test_elsewhere_there_is_a_line_now_and_then():
     stream = io.StringIO()
     watched(stream, 50).on_end(state(50, "interrupted"))

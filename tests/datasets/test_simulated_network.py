@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.utils._param_validation import InvalidParameterError
 
 from randsub.datasets import make_network
-from randsub.datasets.simulated_network import _draw_edges, _draw_responses, _express
+from randsub.datasets.simulated_network import _draw_responses, _express, draw_edges
 
 
 def own_regulators(network, gene):
@@ -88,7 +88,7 @@ def test_a_gene_depends_on_its_own_regulators_and_noise_only(regulated_fraction)
     rng = np.random.RandomState(0)
     modules = np.arange(20) % 2
     regulated = np.append(np.arange(1, 6) if regulated_fraction else [], np.arange(6, 20))
-    edges = _draw_edges(modules, 6, regulated.astype(int), (1, 3), 0.8, None, rng)
+    edges = draw_edges(modules, 6, regulated.astype(int), (1, 3), 0.8, None, rng)
     responses = _draw_responses("sigmoid", len(edges), 0.5, rng)
     innovations = rng.standard_normal((30, 20))
     before = _express(innovations, edges, responses, 0.2)

@@ -9,7 +9,7 @@ from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Callback, Checkpoint, TimeLimit
 from randsub.datasets import make_friedman, make_hypercube
-from randsub.exceptions import UnfinishedFitError
+from randsub.exceptions import InterruptedFitWarning, UnfinishedFitError
 
 SETTINGS = {"n_estimators": 12, "max_iter": 10, "n_batches": 3, "learning_rate": 0.02}
 X, Y, _ = make_friedman(n_samples=90, n_irrelevant=6, random_state=3)
@@ -58,7 +58,7 @@ def test_repeats_that_are_done_in_time_are_kept(limit):
     assert model.n_repeats_ == 2
     np.testing.assert_array_equal(model.repeat_alphas_, fitted().repeat_alphas_[:2])
     assert len(model.estimators_) == 12
-    assert model.stop_reason_.endswith("2 of 3 repeats")
+    assert model.stop_reason_ == "TimeLimit: over; 2 of 3 repeats"
 
 
 @pytest.mark.parametrize(("limit", "n_epochs"), [(Limit(4), 4), (Limit(n_parts=2), 10)])
@@ -79,6 +79,22 @@ def test_a_limit_that_is_kept_changes_nothing():
     assert one_by_one.stop_reason_ == together.stop_reason_
 
 
+def test_ctrl_c_keeps_the_repeats_that_are_done():
+    class CtrlC(Callback):
+        n_epochs = 0
+
+        def on_epoch_end(self, state):
+            self.n_epochs += 1
+            if self.n_epochs == 13:
+                raise KeyboardInterrupt
+
+    with pytest.warns(InterruptedFitWarning) as told:
+        model = fitted(Limit(), CtrlC())
+    assert "1 of 3 repeats were finished" in str(told[-1].message)
+    assert (model.n_repeats_, model.stop_reason_) == (1, "interrupted")
+    np.testing.assert_array_equal(model.repeat_alphas_, fitted().repeat_alphas_[:1])
+
+
 def test_probabilities_of_fewer_repeats():
     model = PRSClassifier(
         KNeighborsClassifier(), **flat(random_state=0, n_repeats=3, **SETTINGS)
@@ -96,13 +112,22 @@ def test_what_was_not_done_in_time_can_be_done_later(tmp_path, n_epochs):
     np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
 
 
+class Stop(Callback):
+    def on_epoch_end(self, state):
+        return state.epoch == 4
+
+
+def test_repeats_that_a_callback_has_stopped_one_by_one_can_be_trained_to_the_end(tmp_path):
+    path = tmp_path / "run.ckpt"
+    stopped = fitted(Limit(), Checkpoint(path), Stop())
+    assert (stopped.n_repeats_, stopped.n_iter_) == (3, 4)
+    resumed, whole = fitted(resume_from=path), fitted()
+    np.testing.assert_array_equal(resumed.repeat_alphas_, whole.repeat_alphas_)
+    np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
+
+
 def test_a_checkpoint_of_all_repeats_is_resumed_under_a_limit(tmp_path):
     path = tmp_path / "run.ckpt"
-
-    class Stop(Callback):
-        def on_epoch_end(self, state):
-            return state.epoch == 4
-
     fitted(Checkpoint(path), Stop())
     resumed = fitted(Limit(), resume_from=path)
     np.testing.assert_array_equal(resumed.repeat_alphas_, fitted().repeat_alphas_)

@@ -181,6 +181,31 @@ def test_the_size_of_a_task_does_not_change_the_result(
     assert sorted(engine.sizes) == sizes
 
 
+class DeviceEngine(CountingEngine):
+    on_device: ClassVar[bool] = True
+
+    def predict_many(self, X_train, y_train, masks, X_query, *args: Any) -> np.ndarray:
+        return super().predict_many(X_train.table(), y_train, masks, X_query.table(), *args)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"), [(CountingEngine, [3, 4, 7, 7, 7, 7]), (DeviceEngine, [7, 7, 7, 7, 7])]
+)
+def test_only_as_much_is_cut_as_two_threads_need_to_get_the_same_share(
+    kind, sizes, data, work, monkeypatch
+) -> None:
+    monkeypatch.setattr(dispatch, "SECONDS_PER_TASK", 1e12)
+    monkeypatch.setattr(dispatch, "SECONDS_WORTH_SHARING", 0.0)
+    # On a device the last bit may depend on what is trained together: nothing is cut by time.
+    engine = kind(LEARNER)
+    dispatcher = Dispatcher(engine, data, n_jobs=2)
+    five = [work[0]] * 5
+    first = dispatcher.predict(five)
+    engine.sizes.clear()
+    assert_all_equal(dispatcher.predict(five), first)
+    assert sorted(engine.sizes) == sizes
+
+
 def test_one_worker_gets_whole_assignments(data, work, monkeypatch) -> None:
     monkeypatch.setattr(dispatch, "SECONDS_PER_TASK", 1e-12)
     engine = CountingEngine(LEARNER)

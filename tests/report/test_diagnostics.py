@@ -122,6 +122,8 @@ def test_few_validation_rows(regressor):
     assert "Few validation rows" not in titles(regressor, enough)
     assert "Raise n_repeats" in titles(regressor, few)["Few validation rows"].explanation
     model = copy(regressor)
+    model.stop_reason_ = "TimeLimit: 6 seconds are over; 1 of 20 repeats"
+    assert "Raise the time limit" in titles(model, few)["Few validation rows"].explanation
     model.n_repeats_ = 5
     note = titles(model, few)["Few validation rows per repeat"]
     assert note.level == "note"

@@ -78,7 +78,7 @@ class Logbook:
         }
         write_archive(path, tree)
 
-    def recalled(self, number: int, thaw: Callable[[Any], Outcome]) -> Outcome | None:
+    def recalled(self, number: int, thaw: Callable[[Any], Outcome | None]) -> Outcome | None:
         """Outcome of a training run, if the resumed fit had finished it.
 
         Parameters
@@ -86,16 +86,19 @@ class Logbook:
         number : int
             Number of training runs before it.
         thaw : callable
-            Makes the outcome from its tree.
+            Makes the outcome from its tree, or None if that is not to be used.
         """
         with self.reading():
             known = [] if self.progress is None else self.progress["finished"]
             return thaw(known[number]) if number < len(known) else None
 
-    def begun(self) -> Any:
-        """State of the training run that the resumed fit was in; None after the first call."""
+    def begun(self, number: int) -> Any:
+        """State of a training run, if the resumed fit was in it; None after the first call.
+
+        ``number`` is the number of training runs before it.
+        """
         with self.reading():
-            if self.progress is None:
+            if self.progress is None or number != len(self.progress["finished"]):
                 return None
             tree, self.progress["current"] = self.progress["current"], None
             return tree

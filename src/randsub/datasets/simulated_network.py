@@ -2,7 +2,7 @@
 
 Genes are regulators followed by targets. The steps, in order:
 
-1. `_draw_edges`: every gene gets a module, and every regulated gene a few regulators, most of them
+1. `draw_edges`: every gene gets a module, and every regulated gene a few regulators, most of them
    from its own module. A regulated regulator only has regulators that precede it, so the network
    has no cycles, and one pass in the order of the genes samples it exactly.
 2. `_draw_responses`: the sign, strength, threshold and steepness of every edge.
@@ -38,7 +38,8 @@ class RegulatoryNetwork:
     Attributes
     ----------
     expression : ndarray of shape (n_samples, n_genes), float64
-        Log expression; each gene has about mean 0 and variance 1.
+        Log expression, where each gene has about mean 0 and variance 1 (:func:`make_network`), or
+        concentrations (:func:`make_kinetic_network`).
     gene_names : tuple of str, of length n_genes
         ``"R1"``, ``"R2"``, ... for regulators and ``"T1"``, ``"T2"``, ... for the other genes.
     regulators : ndarray of shape (n_regulators,), int
@@ -131,7 +132,7 @@ def _shares(weights: FloatArray) -> FloatArray | None:
     return weights / weights.sum() if len(weights) else None
 
 
-def _draw_edges(
+def draw_edges(
     modules: IntArray,
     n_regulators: int,
     regulated: IntArray,
@@ -139,22 +140,47 @@ def _draw_edges(
     modularity: float,
     weights: FloatArray | None,
     rng: np.random.RandomState,
+    *,
+    feedback: bool = False,
 ) -> IntArray:
-    """Regulator and gene of each edge, (n_edges, 2), for the genes of `regulated` in this order."""
+    """Regulator and gene of each edge, (n_edges, 2), for the genes of `regulated` in this order.
+
+    With `feedback` any other regulator may regulate a regulator, otherwise those that precede it.
+    """
     members = [np.flatnonzero(modules[:n_regulators] == m) for m in range(modules.max() + 1)]
     others = [np.flatnonzero(modules[:n_regulators] != m) for m in range(modules.max() + 1)]
     fewest, most = counts
     edges = []
     for gene in regulated:
-        # Only earlier genes may regulate a regulator; regulators stand before all targets.
+        # Regulators stand before all targets.
         inside, outside = (
-            candidates[: np.searchsorted(candidates, gene)]
+            candidates[candidates != gene if feedback else candidates < gene]
             for candidates in (members[modules[gene]], others[modules[gene]])
         )
         count = min(rng.randint(fewest, most + 1), len(inside) + len(outside))
         chosen = _draw_regulators(inside, outside, count, modularity, weights, rng)
         edges.append(np.column_stack([chosen, np.full(count, gene)]))
     return np.concatenate(edges)
+
+
+def draw_regulated(
+    n_regulators: int, n_targets: int, fraction: float, rng: np.random.RandomState
+) -> IntArray:
+    """Genes that are regulated: a fraction of the regulators but the first, and all targets."""
+    n_regulated = round(fraction * (n_regulators - 1))
+    regulated = np.sort(1 + rng.permutation(n_regulators - 1)[:n_regulated])
+    return np.append(regulated, np.arange(n_regulators, n_regulators + n_targets))
+
+
+def hub_weights(n_regulators: int, hubs: float, rng: np.random.RandomState) -> FloatArray | None:
+    """Weights of the regulators in the draw of edges; None, and nothing drawn, if all are equal."""
+    return (1.0 + rng.permutation(n_regulators)) ** -float(hubs) if hubs else None
+
+
+def gene_names(n_regulators: int, n_targets: int) -> tuple[str, ...]:
+    """R1, R2, ... and T1, T2, ..."""
+    regulators = [f"R{i + 1}" for i in range(n_regulators)]
+    return (*regulators, *(f"T{i + 1}" for i in range(n_targets)))
 
 
 def _draw_responses(
@@ -206,7 +232,7 @@ def _product(responses: _Responses, drivers: FloatArray, mine: slice) -> FloatAr
     return (np.prod(values, axis=1) - of_product) / np.sqrt(variance)
 
 
-def _check_counts(regulators_per_gene: int | tuple[int, int], n_regulators: int) -> tuple[int, int]:
+def check_counts(regulators_per_gene: int | tuple[int, int], n_regulators: int) -> tuple[int, int]:
     """The fewest and the most regulators of a gene."""
     given = regulators_per_gene
     counts = (given, given) if isinstance(given, Integral) else tuple(given)  # type: ignore[arg-type]
@@ -329,27 +355,22 @@ def make_network(
             f"n_modules={n_modules} is more than n_regulators={n_regulators}, and every module "
             "needs a regulator: use fewer modules."
         )
-    counts = _check_counts(regulators_per_gene, n_regulators)
+    counts = check_counts(regulators_per_gene, n_regulators)
     rng = check_random_state(random_state)
     n_genes = n_regulators + n_targets
     modules = np.concatenate([np.arange(n_regulators), np.arange(n_targets)]) % n_modules
-    n_regulated = round(regulated_fraction * (n_regulators - 1))
-    regulated = np.sort(1 + rng.permutation(n_regulators - 1)[:n_regulated])
-    regulated = np.append(regulated, np.arange(n_regulators, n_genes))
-    weights = None
-    if hubs:
-        weights = (1.0 + rng.permutation(n_regulators)) ** -float(hubs)
-    edges = _draw_edges(modules, n_regulators, regulated, counts, modularity, weights, rng)
+    regulated = draw_regulated(n_regulators, n_targets, regulated_fraction, rng)
+    weights = hub_weights(n_regulators, hubs, rng)
+    edges = draw_edges(modules, n_regulators, regulated, counts, modularity, weights, rng)
     responses = _draw_responses(response, len(edges), repression, rng)
     innovations = rng.standard_normal((n_samples, n_genes))
     expression = _express(innovations, edges, responses, noise)
     if confounding:
         factor = rng.standard_normal((n_samples, 1)) * rng.choice([-1.0, 1.0], n_genes)
         expression = np.sqrt(1 - confounding) * expression + np.sqrt(confounding) * factor
-    names = [f"R{i + 1}" for i in range(n_regulators)] + [f"T{i + 1}" for i in range(n_targets)]
     return RegulatoryNetwork(
         expression=expression,
-        gene_names=tuple(names),
+        gene_names=gene_names(n_regulators, n_targets),
         regulators=np.arange(n_regulators),
         modules=modules,
         edges=edges,

@@ -188,7 +188,8 @@ class BasePRS(CallbackSupport, NamedBases, SubspaceEnsemble):
             the differences. If ``random_state`` is not an int, the seed of the earlier fit is used.
             ``device``, ``n_jobs``, ``task_timeout``, ``verbose`` and the callbacks may differ, and
             so may ``max_iter`` if training up to the checkpoint would have been the same, which is
-            always the case if the solver has ``n_revivals=0`` and there is one base model.
+            the case if the solver has ``n_revivals=0``, there is one base model, and no repeats are
+            finished.
         **fit_params : dict
             Metadata for the base model's ``fit``; needs ``enable_metadata_routing=True``, see the
             scikit-learn guide on metadata routing.

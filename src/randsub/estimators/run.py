@@ -38,9 +38,11 @@ from randsub.solver import (
 )
 from randsub.solver.apart import solve_each
 from randsub.solver.forecast import worth
+from randsub.solver.interruption import warn_of_repeats
 from randsub.solver.long_fit import LongFitWatch
 from randsub.solver.rounds import thin
 from randsub.solver.shares import allotted, equal_shares
+from randsub.solver.state import OF_ONE_TASK
 
 
 class Members(NamedTuple):
@@ -108,6 +110,8 @@ class EnsembleRun(Run):
     _member_seconds: list[float] = field(default_factory=list)
     # Whether repeats are trained one after the other: those that a time limit leaves are whole.
     _one_by_one: bool = False
+    # Why repeats were given up, if there are results of others.
+    _ended: str | None = None
 
     @property
     def n_repeats(self) -> int:  # type: ignore[override]
@@ -194,12 +198,15 @@ class EnsembleRun(Run):
             self._train_together(theta, [*callbacks, watch])
         else:
             # The first repeat is trained here, the others side by side.
-            self.share = 1.0 / (1.0 + (n_repeats - 1) / dispatcher.n_others())
+            self.n_at_once = dispatcher.n_others()
+            self.share = 1.0 / (1.0 + (n_repeats - 1) / self.n_at_once)
             results = solve_each(self.problem, self.settings, theta, self.data.rngs, [watch])
             # Means over repeats have the same bits as those of blocks in lockstep.
             blocks = [results[block] for block in self._blocks()]
             self._finished = [joined(block) for block in blocks if block]
         result = joined(self._finished)
+        if self._ended is not None:
+            result = replace(result, stopped=self._ended)
         if self._is_over() and n_repeats > 1:
             done = f"{result.stopped}; {len(result.best_epochs)} of {n_repeats} repeats"
             result = replace(result, stopped=done)
@@ -230,16 +237,22 @@ class EnsembleRun(Run):
                 result = solve(
                     problem, self.settings, theta[rows], rngs[block], callbacks, former
                 ).result()
-            except UnfinishedFitError:
+            except UnfinishedFitError as error:
                 if not (self._is_over() and self._finished):
                     raise
+                self._ended = error.reason
                 break
             del former
-            is_whole = len(result.history) == self.settings.max_iter
-            if self._is_over() and self._finished and not is_whole:
+            is_interrupted = result.stopped == "interrupted"
+            is_late = self._is_over() and len(result.history) < self.settings.max_iter
+            if self._finished and (is_late or (self._one_by_one and is_interrupted)):
+                # A repeat that has hardly begun would count as much as a finished one.
+                self._ended = result.stopped
+                if is_interrupted:
+                    warn_of_repeats(len(self._finished), self.n_repeats)
                 break
             self._finished.append(result)
-            if self._is_over() or result.stopped == "interrupted":
+            if self._is_over() or is_interrupted:
                 break
 
     def _blocks(self) -> Iterator[slice]:
@@ -278,17 +291,21 @@ class EnsembleRun(Run):
         self._finished += [] if result is None else [result]
         return result is not None
 
-    def _thawed(self, tree: Any, problem: Problem) -> Result:
+    def _thawed(self, tree: Any, problem: Problem) -> Result | None:
+        result = thawed_result(tree["result"], problem)
+        if result.stopped is not None and not result.stopped.startswith(OF_ONE_TASK):
+            # A callback has stopped these repeats. They are trained again: it may not do so now.
+            return None
         then, now = int(tree["max_iter"]), self.settings.max_iter
         if then != now:
             raise self.logbook.refusal(
                 f"max_iter was {then} and is {now}, but {len(problem.targets)} repeat(s) are "
                 "finished already; keep max_iter"
             )
-        return thawed_result(tree["result"], problem)
+        return result
 
     def _former(self, problem: Problem) -> TrainingState | None:
-        tree = self.logbook.begun()
+        tree = self.logbook.begun(len(self._finished))
         if tree is None:
             return None
         with self.logbook.reading():

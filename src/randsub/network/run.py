@@ -136,7 +136,7 @@ class NetworkRun(Run):
 
     def former(self, problem: Problem, settings: Settings) -> TrainingState | None:
         """State of this training run in the resumed fit, if it had begun it."""
-        tree = self._logbook.begun()
+        tree = self._logbook.begun(len(self._finished))
         if tree is None:
             return None
         with self._logbook.reading():

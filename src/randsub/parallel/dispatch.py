@@ -223,10 +223,22 @@ class Dispatcher:
         """What is left to be done for one base model, cut for the workers."""
         mine = {n: whole for n, whole in enumerate(assignments) if whole.base == base}
         size = self._models_per_task(base, [*mine.values()], pool, workers, is_watched)
+        sizes = dict.fromkeys(mine, size)
+        n_left = len(mine) % workers
+        engine = self.engines[base]
+        if n_left and not engine.on_device and self._takes_threads(engine.prefers, pool):
+            # Threads start on work at next to no cost. Where whole assignments are given out, so
+            # many of the largest are cut that all workers get the same share, if what they are cut
+            # into is worth that cost.
+            by_size = sorted(mine, key=lambda number: mine[number].masks.shape[0])
+            largest = mine[by_size[-1]].masks.shape[0]
+            even = -(-largest // (workers // math.gcd(n_left, workers)))
+            if size == largest and even * self._seconds_per_model[base] >= SECONDS_WORTH_SHARING:
+                sizes.update(dict.fromkeys(by_size[-n_left:], even))
         return [
             piece
             for number, whole in mine.items()
-            for piece in whole.pieces(number, size, begun[number])
+            for piece in whole.pieces(number, sizes[number], begun[number])
         ]
 
     def _note_seconds(
@@ -257,14 +269,7 @@ class Dispatcher:
             return int(np.clip(fitting, 1, largest))
         if seconds == 0.0:
             return max(largest // workers, 1)
-        size = int(np.clip(SECONDS_PER_TASK / seconds, 1, largest))
-        if size == largest and self._takes_threads(prefers, pool):
-            # Whole assignments are short. Threads start on work at next to no cost, so it is cut
-            # until all workers get the same share, where pieces stay worth that cost.
-            even = -(-largest // (workers // math.gcd(len(assignments), workers)))
-            if even * seconds >= SECONDS_WORTH_SHARING:
-                return even
-        return size
+        return int(np.clip(SECONDS_PER_TASK / seconds, 1, largest))
 
     def _takes_threads(self, prefers: Preference, pool: WorkerPool | None) -> bool:
         """Whether work goes to threads of our own, where joblib would use threads."""

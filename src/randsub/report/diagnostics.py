@@ -239,7 +239,11 @@ def _small_validation(findings: Findings) -> Iterator[Notice]:
             said += f"; alpha is the mean of {n_repeats} repeats with different validation rows."
             yield _note("Few validation rows per repeat", said)
         else:
-            yield _warning("Few validation rows", f"{said}. Raise n_repeats, for example to 5.")
+            # A time limit may have left one of many.
+            remedy = "Raise n_repeats, for example to 5"
+            if (findings.model.stop_reason_ or "").endswith(" repeats"):
+                remedy = "Raise the time limit, which has left one repeat"
+            yield _warning("Few validation rows", f"{said}. {remedy}.")
 
 
 def _unchecked(findings: Findings) -> Iterator[Notice]:

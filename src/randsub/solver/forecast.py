@@ -24,6 +24,7 @@ accordingly. The parts of a fit with several loops take time in proportion to th
 """
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -140,6 +141,8 @@ class LongFit(NamedTuple):
         Expected time with that.
     n_repeats : int
         Number of repeats, which share the time.
+    n_at_once : int
+        Number of repeats that are trained side by side, after the first.
     """
 
     seconds: float
@@ -147,6 +150,12 @@ class LongFit(NamedTuple):
     max_samples: int | None
     seconds_with: float
     n_repeats: int = 1
+    n_at_once: int = 1
+
+    @property
+    def seconds_of_one(self) -> float:
+        """Expected time of a single repeat."""
+        return self.seconds / (1.0 + (self.n_repeats - 1) / self.n_at_once)
 
 
 class Forecast:
@@ -248,7 +257,7 @@ class Forecast:
         self._state = state
         self._unit = self._unit or max(state.n_models_trained, 1)
         self._refreshes = Refreshes(expected_law(self.run.n_parameters, settings.ess_threshold))
-        self._cycle, self._cycle_begin = int(np.median(state.n_revived)), state.epoch
+        self._cycle, self._cycle_begin = _n_revived(state), state.epoch
         self._in_refresh = 0.0
         self._epoch_begin = self._refresh_begin = self._clock()
 
@@ -260,7 +269,7 @@ class Forecast:
         self._has_stepped = True
         former, self._state = self._state, state
         trained = state.n_models_trained - (0 if former is None else former.n_models_trained)
-        cycle = int(np.median(state.n_revived))
+        cycle = _n_revived(state)
         if cycle > self._cycle:
             law = self._refreshes.law(state.epoch - self._cycle_begin)
             self._refreshes = Refreshes(Law(law.gap * REVIVED_GAP, law.growth * REVIVED_GROWTH))
@@ -411,3 +420,8 @@ def worth(rows: Sequence[int], of_refresh: int) -> float:
     and neighbours, a fair one for support vector machines.
     """
     return float(sum((n / max(of_refresh, 1)) ** 2 for n in rows))
+
+
+def _n_revived(state: TrainingState) -> int:
+    """Number of revivals so far of a typical task."""
+    return int(statistics.median(state.n_revived.tolist()))

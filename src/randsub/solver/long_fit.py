@@ -90,7 +90,8 @@ class LongFitWatch(TimedCallback):
             return
         self._is_told = True
         remedy = self._remedy(elapsed + left)
-        advice = LongFit(elapsed + left, each, *remedy, self.forecast.run.n_repeats)
+        run = self.forecast.run
+        advice = LongFit(elapsed + left, each, *remedy, run.n_repeats, run.n_at_once)
         # All of them are told.
         if not sum(bool(callback.on_long_fit(advice)) for callback in self._callbacks):
             warnings.warn(
@@ -151,7 +152,7 @@ def advised(advice: LongFit, max_samples: str, n_repeats: str, time_limit: str) 
     """
     times = []
     if advice.n_repeats > 1:
-        times.append((n_repeats.format(1), advice.seconds / advice.n_repeats))
+        times.append((n_repeats.format(1), advice.seconds_of_one))
     if advice.max_samples is not None:
         times.append((max_samples.format(advice.max_samples), advice.seconds_with))
     fewer = "A faster base model would help"

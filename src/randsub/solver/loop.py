@@ -295,7 +295,8 @@ def _advanced(
     parts, values = [], []
     learned = state.of_tasks(learns_shares(settings, state))
     for group in groups:
-        alone = replace(problem, targets=[problem.targets[task] for task in group])
+        targets = [problem.targets[task] for task in group]
+        alone = problem if len(group) == len(problem.targets) else replace(problem, targets=targets)
         part = state.part(group, problem.rows(group))
         part = _stepped(alone, settings, part, learned[group])
         parts.append(part)

@@ -24,6 +24,8 @@ class Run(ABC):
         epochs: 0 and 1 unless a fit has several parts.
     n_repeats : int
         Number of optimisations whose results are averaged.
+    n_at_once : int
+        Number of them that are trained side by side, after the first.
     n_parameters : int
         Number of features, or of feature groups.
     first_size : float or None
@@ -44,6 +46,7 @@ class Run(ABC):
     share_before: float = 0.0
     share: float = 1.0
     n_repeats: int = 1
+    n_at_once: int = 1
     n_parameters: int = 1
     first_size: float | None = None
     models_after: float = 0.0

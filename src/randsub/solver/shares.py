@@ -112,6 +112,8 @@ def without_small(shares: FloatArray, n_members: int) -> FloatArray:
 
     The largest share of a task is kept in any case, and no share of many equal ones is small.
     """
+    if shares.shape[1] == 1:
+        return shares
     least = min(max(SMALLEST, 0.5 / n_members), 0.5 / shares.shape[1])
     small = (shares < least) & (shares < shares.max(axis=1, keepdims=True))
     # Tasks without any are left as they are, to the last bit, whatever happens to others.

@@ -189,7 +189,8 @@ class TrainingState(Result):
 
     def of_tasks(self, flags: BoolArray) -> BoolArray:
         """Flags of the verdicts (V,) as flags of the tasks (P,)."""
-        return np.broadcast_to(flags, len(self.shares))
+        n_tasks = len(self.shares)
+        return flags if len(flags) == n_tasks else np.broadcast_to(flags, n_tasks)
 
     def of_rows(self, flags: BoolArray) -> BoolArray:
         """Flags of the verdicts or of the tasks as flags of the rows of theta (R,)."""
@@ -272,16 +273,16 @@ def joined(results: Sequence[Result]) -> Result:
 
 
 # Reasons for which a task ends while others go on. The first one of any task is that of all.
-_OF_ONE_TASK = ("all epochs done", "no improvement in", "no feature is left")
+OF_ONE_TASK = ("all epochs done", "no improvement in", "no feature is left")
 
 
 def _joined_reason(results: Sequence[Result]) -> str | None:
     """The reason as if the blocks had run in lockstep, or why a callback or Ctrl-C stopped."""
     last = results[-1].stopped
-    if last is None or not last.startswith(_OF_ONE_TASK):
+    if last is None or not last.startswith(OF_ONE_TASK):
         return last
     reasons = [reason for result in results if (reason := result.stopped) is not None]
-    return next(r for begin in _OF_ONE_TASK for r in reasons if r.startswith(begin))
+    return next(r for begin in OF_ONE_TASK for r in reasons if r.startswith(begin))
 
 
 def _joined_history(results: Sequence[Result]) -> tuple[EpochRecord, ...]:

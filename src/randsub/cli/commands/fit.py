@@ -229,17 +229,18 @@ def _test_scores(job: Job) -> dict[str, float]:
 def _scores_in_words(job: Job, scores: dict[str, float]) -> str:
     """One sentence for each score, with what it was measured on; nothing without scores."""
     metric, said = METRICS[job.task], ""
+    shown = metric[0].upper() + metric[1:]
     name = f"validation_{metric.lower()}"
     if name in scores:
         spread = f" ± {scores[f'{name}_std']:.4f} over repeats" if f"{name}_std" in scores else ""
         said += (
-            f"{metric} on the validation rows is {scores[name]:.4f}{spread}, slightly optimistic "
+            f"{shown} on the validation rows is {scores[name]:.4f}{spread}, slightly optimistic "
             "since the epoch was chosen on them. "
         )
     if job.test is not None and f"test_{metric.lower()}" in scores:
         value = scores[f"test_{metric.lower()}"]
-        said += f"{metric} on {len(job.test.X)} test rows is {value:.4f}. "
-    return said[0].upper() + said[1:] if said else ""
+        said += f"{shown} on {len(job.test.X)} test rows is {value:.4f}. "
+    return said
 
 
 def _warnings(job: Job) -> list[str]:

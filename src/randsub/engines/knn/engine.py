@@ -12,17 +12,14 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from randsub._sklearn import neighbors_of
 from randsub._typing import FloatArray, Table
 from randsub.engines.compiled import CompiledEngine, MaskBatch, Parameters, lines
+from randsub.engines.knn.averages import PROBABILITIES, REGRESSION, VOTES, Answer
 from randsub.engines.knn.kernels import (
     CHAIN,
     LARGEST,
     LARGEST_CHAIN,
     LARGEST_NETWORK,
     MOST_ROWS,
-    PROBABILITIES,
-    REGRESSION,
     SMALLEST,
-    VOTES,
-    Answer,
     in_single_precision,
     predict_exactly,
     predict_fast,

@@ -9,7 +9,9 @@ The network must carry along which row a square belongs to: the row's number rep
 bits of the square's mantissa. That, and single precision, which is twice as fast as double, make
 the squares inexact. So for each query the distances to the k-th and to the next row are compared:
 where they differ by more than all that rounding can have done, the k rows are the right ones. The
-few queries for which that is not sure are searched again, exactly.
+few queries for which that is not sure are searched again, exactly. What follows, up to the
+predictions (``averages.py``), goes over all queries of a model at once, too: done query by query,
+it takes longer than the search.
 
 Tile and k are known to the compiler: they are the lengths of tuples (``size`` and ``ks``), which
 belong to a variant's signature. All chains are one variant, and its ``ks`` is CHAIN.
@@ -21,10 +23,11 @@ import numpy as np
 
 from randsub._compile import compiled
 from randsub._typing import FloatArray, IntArray
+from randsub.engines.knn.averages import average, average_by_distance, put_in_order
 
 # Queries in a tile; ``size`` has as many entries as the place of its tile in this list.
-TILES = (136, 64, 16)
-WIDE, MIDDLE, NARROW = (0,), (0, 0), (0, 0, 0)
+TILES = (80, 32)
+WIDE, NARROW = (0,), (0, 0)
 # Rows and columns that are worked on together.
 N_ROWS = N_COLUMNS = 4
 # The network is unrolled for each k. More neighbours go through a chain of networks, each of which
@@ -43,8 +46,6 @@ UNIT = 2.0**-24
 
 FAST = {"nnan", "nsz", "contract"}
 
-REGRESSION, PROBABILITIES, VOTES = 0, 1, 2
-
 
 class Single(NamedTuple):
     """Rows and queries in single precision, and the largest value of each column."""
@@ -52,18 +53,6 @@ class Single(NamedTuple):
     rows: Any
     queries: Any
     largest: FloatArray
-
-
-class Answer(NamedTuple):
-    """How nearest rows become a prediction.
-
-    ``values`` (n_rows, K) are the targets of the rows, or their class numbers, of each output;
-    ``mode`` is REGRESSION, PROBABILITIES or VOTES.
-    """
-
-    values: FloatArray
-    by_distance: bool
-    mode: int
 
 
 @compiled()
@@ -211,7 +200,7 @@ def _search_in_tiles(values, query, mine, n_columns, start, stop, numbers, ks, s
     tile = TILES[len(size) - 1]
     lanes = np.zeros(n_columns * tile, np.float32)
     squares = np.empty(N_ROWS * tile, np.float32)
-    n_kept = keys.shape[1]
+    n_kept = len(keys)
     if len(ks) > LARGEST_NETWORK:
         n_kept = (n_kept + LINK - 1) // LINK * LINK
     kept = np.empty(n_kept * tile, np.float32)
@@ -221,9 +210,8 @@ def _search_in_tiles(values, query, mine, n_columns, start, stop, numbers, ks, s
             for lane in range(width):
                 lanes[a * tile + lane] = query[mine[a], first + lane]
         _search_tile(lanes, values, numbers, n_columns, kept, squares, ks, size)
-        for lane in range(width):
-            for p in range(keys.shape[1]):
-                keys[first + lane, p] = kept[p * tile + lane]
+        for p in range(len(keys)):
+            keys[p, first : first + width] = kept[p * tile : p * tile + width]
 
 
 @compiled()
@@ -239,23 +227,17 @@ def search(columns, query, mine, numbers, ks, keys):  # type: ignore[no-untyped-
     numbers : int32 ndarray
         See :func:`row_numbers`.
     ks : tuple of k zeros, or CHAIN
-    keys : float32 ndarray of shape (n_queries, k + 1)
+    keys : float32 ndarray of shape (k + 1, n_queries)
         Where they go: squared distances with row numbers in their lowest bits.
     """
     n_queries = query.shape[1]
     n_columns = len(mine) + len(mine) % 2
     values = _arranged(columns, mine, n_columns)
-    # The widest tiles that are not half empty, then narrower ones for what is left.
-    done = 0
-    if n_queries > TILES[1]:
-        done = n_queries // TILES[0] * TILES[0]
-        if n_queries - done > TILES[1]:
-            done = n_queries
-        _search_in_tiles(values, query, mine, n_columns, 0, done, numbers, ks, WIDE, keys)
-    if n_queries - done > TILES[2]:
-        _search_in_tiles(values, query, mine, n_columns, done, n_queries, numbers, ks, MIDDLE, keys)
-    elif n_queries > done:
-        _search_in_tiles(values, query, mine, n_columns, done, n_queries, numbers, ks, NARROW, keys)
+    # Wide tiles, the last of which may be partly empty, and a narrow one for a few queries.
+    rest = n_queries % TILES[0]
+    done = n_queries - rest if rest <= TILES[1] else n_queries
+    _search_in_tiles(values, query, mine, n_columns, 0, done, numbers, ks, WIDE, keys)
+    _search_in_tiles(values, query, mine, n_columns, done, n_queries, numbers, ks, NARROW, keys)
 
 
 @compiled()
@@ -335,14 +317,29 @@ def row_numbers(n_rows: int) -> IntArray:
 
 
 @compiled()
+def _read_keys(keys, error, n_columns, numbers, nearest, sure):  # type: ignore[no-untyped-def]
+    """Rows of the k nearest of each query (k, n_queries), and whether they certainly are."""
+    k, n_queries = nearest.shape
+    nearer, farther = keys[k - 1], keys[k]
+    for i in range(n_queries):
+        sure[i] = is_sure(nearer[i], farther[i], error, n_columns, numbers)
+    for p in range(k):
+        found, row = keys[p], nearest[p]
+        for i in range(n_queries):
+            row[i] = row_of(found[i], numbers)
+
+
+@compiled()
 def predict_fast(columns, query, single, numbers, subsets, k, ks, answer, out):  # type: ignore[no-untyped-def]
     """Predictions of each mask's model for all queries, (T, n_query, C)."""
     begin, held = subsets
     rounded, asked, largest = single
     n_queries = query.shape[1]
-    keys = np.empty((n_queries, k + 1), np.float32)
+    keys = np.empty((k + 1, n_queries), np.float32)
+    nearest = np.empty((k, n_queries), np.int32)
+    sure = np.empty(n_queries, np.bool_)
     gaps = np.empty(columns.shape[1])
-    rows = np.empty(k, np.int64)
+    rows = np.empty(k, np.int32)
     squares = np.empty(k)
     for t in range(len(begin) - 1):
         mine = held[begin[t] : begin[t + 1]]
@@ -352,16 +349,19 @@ def predict_fast(columns, query, single, numbers, subsets, k, ks, answer, out): 
         error = 0.0
         for j in mine:
             error += (5.0 * UNIT * largest[j]) ** 2 + 1e-36
-        error = np.sqrt(error)
+        _read_keys(keys, np.sqrt(error), len(mine), numbers, nearest, sure)
         for i in range(n_queries):
-            if is_sure(keys[i, k - 1], keys[i, k], error, len(mine), numbers):
-                for p in range(k):
-                    rows[p] = row_of(keys[i, p], numbers)
-                if answer.by_distance:
-                    _measure(columns, query, mine, i, rows, squares)
-            else:
+            if not sure[i]:
                 search_exactly(columns, query, mine, i, 1.0, gaps, rows, squares)
-            _collect(rows, squares, answer, out[t, i])
+                nearest[:, i] = rows
+        if answer.by_distance:
+            for i in range(n_queries):
+                rows[:] = nearest[:, i]
+                _measure(columns, query, mine, i, rows, squares)
+                average_by_distance(rows, squares, answer, out[t, i])
+        else:
+            put_in_order(nearest)
+            average(nearest, answer, out[t])
 
 
 @compiled()
@@ -369,7 +369,7 @@ def predict_exactly(columns, query, subsets, k, answer, out):  # type: ignore[no
     """The same for many neighbours, many rows, or values that single precision cannot hold."""
     begin, held = subsets
     gaps = np.empty(columns.shape[1])
-    rows = np.empty(k, np.int64)
+    rows = np.empty(k, np.int32)
     squares = np.empty(k)
     for t in range(len(begin) - 1):
         mine = held[begin[t] : begin[t + 1]]
@@ -380,7 +380,12 @@ def predict_exactly(columns, query, subsets, k, answer, out):  # type: ignore[no
             scale /= 2.0
         for i in range(query.shape[1]):
             search_exactly(columns, query, mine, i, scale, gaps, rows, squares)
-            _collect(rows, squares, answer, out[t, i])
+            if answer.by_distance:
+                average_by_distance(rows, squares, answer, out[t, i])
+            else:
+                one = rows.reshape(k, 1)
+                put_in_order(one)
+                average(one, answer, out[t, i : i + 1])
 
 
 @compiled()
@@ -391,53 +396,3 @@ def _measure(columns, query, mine, i, rows, squares):  # type: ignore[no-untyped
         for j in mine:
             gap = columns[j, rows[p]] - query[j, i]
             squares[p] += gap * gap
-
-
-@compiled()
-def _put_in_order(rows):  # type: ignore[no-untyped-def]
-    """Sort a few row numbers: sums must not depend on how the rows were found."""
-    for p in range(1, len(rows)):
-        row, place = rows[p], p
-        while place > 0 and rows[place - 1] > row:
-            rows[place] = rows[place - 1]
-            place -= 1
-        rows[place] = row
-
-
-@compiled()
-def _collect(rows, squares, answer, out):  # type: ignore[no-untyped-def]
-    """Turn the nearest rows of one query into its prediction (C,), output by output."""
-    values, by_distance, mode = answer
-    exact = False
-    if by_distance:
-        for p in range(len(rows)):
-            exact |= squares[p] == 0.0
-    else:
-        _put_in_order(rows)
-    n_outputs = values.shape[1]
-    n_columns = len(out) // n_outputs
-    total = 0.0
-    for p in range(len(rows)):
-        weight = 1.0
-        if exact:
-            # Rows at no distance decide alone.
-            weight = 1.0 if squares[p] == 0.0 else 0.0
-        elif by_distance:
-            weight = 1.0 / np.sqrt(squares[p])
-        total += weight
-        for k in range(n_outputs):
-            if mode == REGRESSION:
-                out[k] += weight * values[rows[p], k]
-            else:
-                out[k * n_columns + int(values[rows[p], k])] += weight
-    if mode == VOTES:
-        for first in range(0, len(out), n_columns):
-            best = first
-            for c in range(first, first + n_columns):
-                if out[c] > out[best]:
-                    best = c
-            for c in range(first, first + n_columns):
-                out[c] = 1.0 if c == best else 0.0
-    else:
-        for c in range(len(out)):
-            out[c] /= total
