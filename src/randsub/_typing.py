@@ -1,7 +1,7 @@
 """Names for the arrays that walk through the house."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,3 +20,13 @@ Projection: TypeAlias = Callable[[FloatArray], FloatArray]
 
 # Whatever a scikit-learn estimator takes as X: an array, a sparse matrix, or a frame.
 Table: TypeAlias = Any
+
+
+class HeldPredictions(Protocol):
+    """Predictions (T, n, C) that are kept elsewhere, such as on a GPU, and added up there."""
+
+    def average(self, weights: FloatArray) -> FloatArray:
+        """Sum over models with weights (T,), shape (n, C)."""
+
+    def costs(self, loss_gradient: FloatArray) -> FloatArray:
+        """Inner product of the predictions of each model with an array (n, C), shape (T,)."""

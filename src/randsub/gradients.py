@@ -28,12 +28,12 @@ share_b is exact, ``sum_t w_t c_t / W`` over these models.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from randsub._compile import compiled
-from randsub._typing import FloatArray, Masks
+from randsub._typing import FloatArray, HeldPredictions, Masks
 from randsub.distributions import SubsetDistribution
 from randsub.losses import Loss
 
@@ -101,19 +101,21 @@ def log_of_mixture(logs: FloatArray, shares: FloatArray) -> FloatArray:
     return largest + np.log(shares @ np.exp(logs - largest))
 
 
-def ensemble_output(weights: FloatArray, predictions: FloatArray) -> FloatArray:
+def ensemble_output(weights: FloatArray, predictions: FloatArray | HeldPredictions) -> FloatArray:
     """Weighted average of the models' predictions.
 
     Parameters
     ----------
     weights : ndarray of shape (T,)
         ``w_t / W``.
-    predictions : ndarray of shape (T, n, C)
+    predictions : ndarray of shape (T, n, C) or HeldPredictions
 
     Returns
     -------
     f : ndarray of shape (n, C)
     """
+    if not isinstance(predictions, np.ndarray):
+        return predictions.average(weights)
     n_models, *shape = predictions.shape
     return (weights @ predictions.reshape(n_models, -1)).reshape(shape)
 
@@ -127,8 +129,10 @@ def mixed_output(votes: Sequence["Votes"]) -> FloatArray:
     return output
 
 
-def model_costs(loss_gradient: FloatArray, predictions: FloatArray) -> FloatArray:
+def model_costs(loss_gradient: FloatArray, predictions: FloatArray | HeldPredictions) -> FloatArray:
     """Contract dL/df (n, C) with the predictions (T, n, C): one cost for each model, (T,)."""
+    if not isinstance(predictions, np.ndarray):
+        return predictions.costs(loss_gradient)
     return predictions.reshape(len(predictions), -1) @ loss_gradient.ravel()
 
 
@@ -136,7 +140,7 @@ class Votes(NamedTuple):
     """Models of one kind: weights (T,) with which they count, and their predictions (T, n, C)."""
 
     weights: FloatArray
-    predictions: FloatArray
+    predictions: FloatArray | HeldPredictions
 
 
 class Objective(NamedTuple):
@@ -144,11 +148,13 @@ class Objective(NamedTuple):
 
     ``value`` is the objective there, ``costs`` the cost of each model, shape (T,) for each kind:
     what one more unit of its weight adds to the objective. The weights of a kind add up to its
-    share in the ensemble.
+    share in the ensemble. ``only_sums`` says whether both need nothing but sums over models, so
+    that the predictions may be kept elsewhere.
     """
 
     value: Callable[[Loss, FloatArray, Sequence[Votes], FloatArray], float]
     costs: Callable[[Loss, FloatArray, Sequence[Votes], FloatArray], list[FloatArray]]
+    only_sums: bool
 
 
 def _ensemble_value(loss: Loss, y: FloatArray, votes: Sequence[Votes], sample: FloatArray) -> float:
@@ -166,19 +172,21 @@ def _ensemble_costs(
 
 def _members_value(loss: Loss, y: FloatArray, votes: Sequence[Votes], sample: FloatArray) -> float:
     """Average of the members' losses."""
-    return float(sum(w @ loss.of_members(y, predictions, sample) for w, predictions in votes))
+    costs = _members_costs(loss, y, votes, sample)
+    return float(sum(kind.weights @ of_kind for kind, of_kind in zip(votes, costs, strict=True)))
 
 
 def _members_costs(
     loss: Loss, y: FloatArray, votes: Sequence[Votes], sample: FloatArray
 ) -> list[FloatArray]:
     """Loss of each model."""
-    return [loss.of_members(y, kind.predictions, sample) for kind in votes]
+    # Not a sum over models, so the predictions are here.
+    return [loss.of_members(y, cast(FloatArray, kind.predictions), sample) for kind in votes]
 
 
 OBJECTIVES: Mapping[str, Objective] = {
-    "ensemble": Objective(_ensemble_value, _ensemble_costs),
-    "members": Objective(_members_value, _members_costs),
+    "ensemble": Objective(_ensemble_value, _ensemble_costs, only_sums=True),
+    "members": Objective(_members_value, _members_costs, only_sums=False),
 }
 
 

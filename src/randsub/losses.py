@@ -33,8 +33,12 @@ class Reference:
     scale: float | FloatArray = 1.0
 
     def apply(self, values: FloatArray) -> FloatArray:
-        """Targets or predictions in units of the reference."""
-        return (values - self.center) / self.scale
+        """Targets or predictions in units of the reference; a copy only where these differ."""
+        if np.all(self.center == 0.0) and np.all(self.scale == 1.0):
+            return np.asarray(values, dtype=float)
+        values = values - self.center
+        values /= self.scale
+        return values
 
 
 class Loss(DocumentedEstimator, ABC):

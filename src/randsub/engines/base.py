@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 
 from randsub._sklearn import check_method_params
 from randsub._tables import n_rows, take_columns, take_rows
-from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub._typing import BoolArray, FloatArray, HeldPredictions, IntArray, Table
 from randsub.engines.bootstrap import bootstrap_rows
 from randsub.engines.target_units import Unit
 from randsub.exceptions import BaseModelError
@@ -197,6 +197,10 @@ class Engine(ABC):
         fit_params: Mapping[str, Any] | None = None,
     ) -> list[Any]:
         """Train a model for each mask and return them, as fitted scikit-learn estimators."""
+
+    def held(self, predictions: FloatArray) -> FloatArray | HeldPredictions:
+        """Predictions (T, n, C) where sums over models are fastest; by default, where they are."""
+        return predictions
 
     def release(self) -> None:
         """Forget data that the engine keeps on a device."""

@@ -21,7 +21,6 @@ from randsub._tables import (
     ScaledArray,
     as_table,
     frame_kind,
-    n_rows,
     numeric_columns,
     to_array,
 )
@@ -226,23 +225,26 @@ class CompiledEngine(Engine):
         # Metadata for fit may mean anything; only fit itself knows what.
         if one_class or fit_params or self._steps_aside(y_train, passed):
             return left(slice(None))
-        predictions = np.empty((len(masks), n_rows(X_query), self.learner.n_outputs))
         holds = np.any(masks, axis=1)
+        if not holds.any():
+            return np.repeat(left(slice(0, 1)), len(masks), axis=0)
+        used = np.flatnonzero(np.any(masks, axis=0))
+        targets = y_train if classes is None else np.searchsorted(classes, y_train)
+        which, back = self._distinct(masks, np.flatnonzero(holds))
+        # Rows first, and only what must be left out: picking cells one by one takes long.
+        kept = masks if len(which) == len(masks) else masks[which]
+        kept = kept if len(used) == masks.shape[1] else np.take(kept, used, axis=1)
+        answers = self._answers(X_train, targets, kept, used, X_query, seeds[which], passed)
+        if not is_finite(answers):
+            failed = ~np.isfinite(answers).all(axis=(1, 2))
+            answers[failed] = left(which[failed])
+        if len(which) == len(masks):
+            # With many rows, copies take longer than some models.
+            return answers
+        predictions = np.empty((len(masks), *answers.shape[1:]))
+        predictions[holds] = answers[back]
         if not holds.all():
             predictions[~holds] = left(np.flatnonzero(~holds)[:1])
-        if holds.any():
-            used = np.flatnonzero(np.any(masks, axis=0))
-            targets = y_train if classes is None else np.searchsorted(classes, y_train)
-            which, back = self._distinct(masks, np.flatnonzero(holds))
-            # Rows first, and only what must be left out: picking cells one by one takes long.
-            kept = masks if len(which) == len(masks) else masks[which]
-            kept = kept if len(used) == masks.shape[1] else np.take(kept, used, axis=1)
-            answers = self._answers(X_train, targets, kept, used, X_query, seeds[which], passed)
-            finite = np.isfinite(answers)
-            if not finite.all():
-                failed = ~finite.all(axis=(1, 2))
-                answers[failed] = left(which[failed])
-            predictions[holds] = answers[back]
         return predictions
 
     def fit_many(
@@ -278,6 +280,13 @@ class CompiledEngine(Engine):
         back = [numbers.setdefault(line.tobytes(), len(numbers)) for line in bits]
         _, first = np.unique(back, return_index=True)
         return among[first], np.array(back)
+
+
+def is_finite(values: FloatArray) -> bool:
+    """Whether no value is NaN or infinite, without an array of answers if that is so."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum of numbers is finite unless one of them is not, or it is too large.
+        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
 def _obstacle_of_table(X: Table) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from randsub._typing import FloatArray
+from randsub._typing import FloatArray, HeldPredictions
 from randsub.engines.base import Engine, short_name
 from randsub.exceptions import BaseModelError, BaseModelTimeoutError
 from randsub.parallel.assignment import Assignment, Data, Piece, Rows
@@ -117,7 +117,9 @@ class Dispatcher:
         n_outputs = self.engines[0].learner.n_outputs
         return [
             # An assignment without masks has no pieces, but still a shape.
-            np.concatenate([np.empty((0, whole.n_queries, n_outputs)), *pieces])
+            pieces[0]
+            if len(pieces) == 1
+            else np.concatenate([np.empty((0, whole.n_queries, n_outputs)), *pieces])
             for whole, pieces in zip(
                 assignments, self._run("predictions", assignments, watch), strict=True
             )
@@ -133,6 +135,10 @@ class Dispatcher:
             ]
             for pieces in self._run("models", assignments)
         ]
+
+    def held(self, base: int, predictions: FloatArray) -> FloatArray | HeldPredictions:
+        """Predictions of a base model, where its engine adds them up."""
+        return self.engines[base].held(predictions)
 
     def seconds_per_model(self) -> list[float]:
         """Last time of a model of each base model, on one worker; 0 if unknown."""

@@ -22,7 +22,7 @@ import numpy as np
 from randsub._compile import when_compiling
 from randsub._typing import BoolArray, FloatArray, IntArray
 from randsub.exceptions import BaseModelError, InterruptedFitWarning, UnfinishedFitError
-from randsub.gradients import OBJECTIVES, Votes, importance_weights, score_gradient
+from randsub.gradients import OBJECTIVES, importance_weights, score_gradient
 from randsub.optim.base import OptimizerState
 from randsub.parallel import StopRequest, one_thread
 from randsub.solver.callback import Callback, tell_of_compiling, telling, wish
@@ -426,14 +426,13 @@ def _loss_gradients(
         for base, share in trained_rows(0, shares)
         if (round_ := rounds[base]) is not None
     ]
+    objective = OBJECTIVES[settings.objective]
     batch, votes = trained[0][-1], []
     for base, share, round_ in trained:
         log_w = round_.log_weights(problem.distribution, theta[base])
         weights = importance_weights(log_w, self_normalize=settings.self_normalize)
-        votes.append(Votes(share * weights, round_.predictions))
-    costs = OBJECTIVES[settings.objective].costs(
-        problem.loss, batch.targets, votes, batch.sample_weight
-    )
+        votes.append(problem.votes(objective, base, share * weights, round_.predictions))
+    costs = objective.costs(problem.loss, batch.targets, votes, batch.sample_weight)
     for (base, share, round_), (weights, _), of_models in zip(trained, votes, costs, strict=True):
         masks = round_.masks
         gradient[base, masks.parameters] = score_gradient(

@@ -8,7 +8,7 @@ import numpy as np
 
 from randsub._typing import FloatArray, IntArray
 from randsub.distributions import SubsetDistribution
-from randsub.gradients import Baseline
+from randsub.gradients import Baseline, Objective, Votes
 from randsub.losses import Loss, Reference, Score
 from randsub.optim.base import Optimizer
 from randsub.parallel import Dispatcher
@@ -98,6 +98,14 @@ class Problem:
     def target(self, row: int) -> Target:
         """The target of a row of theta."""
         return self.targets[row // self.n_bases]
+
+    def votes(
+        self, objective: Objective, row: int, weights: FloatArray, predictions: FloatArray
+    ) -> Votes:
+        """Models of a row of theta, with predictions where they are added up."""
+        if not objective.only_sums:
+            return Votes(weights, predictions)
+        return Votes(weights, self.dispatcher.held(row % self.n_bases, predictions))
 
     def rows(self, tasks: IntArray) -> IntArray:
         """The rows of theta of some tasks."""

@@ -216,8 +216,9 @@ def carry_out(
 def _round(problem: Problem, plan: Plan, answer: FloatArray) -> Round:
     target = problem.target(plan.row)
     rows = plan.batch.query_rows
-    answer = target.reference.apply(answer)
-    predictions, validation = answer[:, : len(rows)], answer[:, len(rows) :]
+    predictions, validation = (
+        target.reference.apply(part) for part in np.split(answer, [len(rows)], axis=1)
+    )
     if plan.former is not None:
         predictions = _merged(plan.former.predictions, predictions, plan.untrained)
         validation = _merged(plan.former.validation, validation, plan.untrained)
@@ -273,8 +274,10 @@ def evaluated(
                 )
                 ess[row] = min(ess[row], size)
                 weights = share * weights
-                votes.append(Votes(weights, round_.predictions))
-                votes_on_validation.append(Votes(weights, round_.validation))
+                votes.append(problem.votes(objective, row, weights, round_.predictions))
+                votes_on_validation.append(
+                    problem.votes(objective, row, weights, round_.validation)
+                )
             held_out[task, batch] = validation[task, batch] = objective.value(
                 problem.loss, round_.targets, votes, round_.sample_weight
             )

@@ -3,6 +3,7 @@
 * :mod:`~randsub.engines.torch.engine`: the engine, and the families of models that it knows;
 * :mod:`~randsub.engines.torch.family`: the protocol of a family, and masks as padded lists;
 * :mod:`~randsub.engines.torch.device`: choice of the device, its memory, and its failures;
+* :mod:`~randsub.engines.torch.held`: predictions that stay on a GPU during the optimisation;
 * :mod:`~randsub.engines.torch.cost`: whether a GPU is faster than the compiled engines;
 * :mod:`~randsub.engines.torch.knn`: nearest neighbours;
 * :mod:`~randsub.engines.torch.linear`: ridge regression and least squares;

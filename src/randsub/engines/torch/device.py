@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from randsub._typing import FloatArray
+from randsub._typing import FloatArray, IntArray
 from randsub.exceptions import DeviceError
 
 # Of PyTorch, which need not be installed where types are checked.
@@ -111,8 +111,12 @@ def free_bytes(device: Any) -> int:
 
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
-        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return min(int(SHARE * (free + held)), MOST_BYTES)
+        # memory_reserved and memory_allocated take longer than a small portion of the work.
+        stats = torch.cuda.memory_stats_as_nested_dict(device)
+        reserved, allocated = (
+            stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes")
+        )
+        return min(int(SHARE * (free + reserved - allocated)), MOST_BYTES)
     if device.type == "mps":
         free = torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory()
         return min(int(SHARE * free), MOST_BYTES)
@@ -138,6 +142,7 @@ def in_portions(
     bytes_per_pair: int,
     device: Any,
     out: FloatArray,
+    which: IntArray | None = None,
     *,
     nested: bool = False,
 ) -> None:
@@ -151,8 +156,10 @@ def in_portions(
     bytes_per_pair : int
         Memory that a pair takes.
     device : torch.device
-    out : ndarray of shape (n_masks, n_queries, C)
+    out : ndarray of shape (n_masks or more, n_queries, C)
         Receives the results.
+    which : int ndarray of shape (n_masks,), default=None
+        Places of the masks in ``out``; by default they are all of its places.
     nested : bool, default=False
         Whether this is part of a portion of masks, which are fewer next time if memory is too
         small even for a single pair.
@@ -174,7 +181,7 @@ def in_portions(
         if found is None:
             most = max(n_pairs // 2, 1)
             continue
-        out[part, asked] = found
+        out[part if which is None else which[part], asked] = found
         query = asked.stop
         if query == n_queries:
             mask, query = part.stop, 0
@@ -196,6 +203,11 @@ def mask_portions(
         found.append(one)
         begin = part.stop
     return found
+
+
+def joined(parts: list[FloatArray]) -> FloatArray:
+    """Results of :func:`mask_portions` as one array; a single one as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _tried(work: Callable[[], Any], device: Any, is_last: bool, n_bytes: int) -> Any:

@@ -12,13 +12,14 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from randsub._tables import Selection, as_table, frame_kind, is_mapped, to_array
-from randsub._typing import BoolArray, FloatArray, IntArray, Table
+from randsub._typing import BoolArray, FloatArray, HeldPredictions, IntArray, Table
 from randsub.engines.base import is_one_class
 from randsub.engines.compiled import CompiledEngine, MaskBatch, Parameters
 from randsub.engines.torch import device as devices
 from randsub.engines.torch.bayes import TorchDiscriminantFamily, TorchNaiveBayesFamily
 from randsub.engines.torch.device import Tensor, on_device
 from randsub.engines.torch.family import DeviceBatch, TorchFamily
+from randsub.engines.torch.held import held
 from randsub.engines.torch.knn import NeighborsFamily
 from randsub.engines.torch.linear import TorchLeastSquaresFamily, TorchRidgeFamily
 from randsub.engines.torch.mlp import PerceptronClassifierFamily, PerceptronRegressorFamily
@@ -147,6 +148,13 @@ class TorchEngine(CompiledEngine):
         if devices.obstacle_of(self.learner.device) is not None:
             return None
         return self._family.predict_fitted(self.learner, model, X)
+
+    def held(self, predictions: FloatArray) -> FloatArray | HeldPredictions:
+        """On the GPU, if there are many."""
+        # The models may have been trained on a worker of a cluster, and there be no GPU here.
+        if devices.obstacle_of(self.learner.device) is not None:
+            return predictions
+        return held(predictions, devices.chosen(self.learner.device))
 
     # -- data on the device ------------------------------------------------------------------------
 

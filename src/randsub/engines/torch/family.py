@@ -144,10 +144,9 @@ def buckets(masks: BoolArray, device: Any, *, together: bool = False) -> Iterato
     for width in np.unique(widths).tolist():
         which = np.flatnonzero(widths == width)
         # Columns that are held come first, in ascending order.
-        columns = np.argsort(~masks[which], axis=1, kind="stable")[:, :width]
-        columns = np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
         held = np.arange(width) < sizes[which, np.newaxis]
-        columns = np.where(held, columns, 0)
+        columns = np.zeros(held.shape, dtype=np.int64)
+        columns[held] = np.nonzero(masks[which])[1]
         yield Bucket(which, on_device(columns, device), on_device(held, device))
 
 

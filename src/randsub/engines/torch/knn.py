@@ -49,8 +49,8 @@ class NeighborsFamily(TorchFamily):
 
     def predict(self, learner: Learner, batch: DeviceBatch) -> FloatArray:
         """Candidates, their exact distances, and the mean or the votes of the nearest."""
-        device, out = batch.device, batch.answers(learner)
-        wide = wide_dtype(device)
+        device, wide = batch.device, wide_dtype(batch.device)
+        out = np.empty((len(batch.masks), len(batch.query), learner.n_outputs))
         vote = _Vote.of(learner, batch.targets, device)
         rows, query = batch.rows.to(wide), batch.query.to(wide)
         center = rows.mean(dim=0)
@@ -68,9 +68,8 @@ class NeighborsFamily(TorchFamily):
             # Distances in single, for some in double precision; candidates with their cells.
             n_bytes = 12 * (n_rows + GROUP) + n_candidates * (GROUP * 16 + bucket.width * 32)
             n_bytes += 16 * k * out.shape[2]
-            answers = np.empty((len(bucket.which), *out.shape[1:]))
-            in_portions(work, len(answers), len(query), n_bytes, device, answers)
-            out[bucket.which] = answers
+            which = bucket.which
+            in_portions(work, len(which), len(query), n_bytes, device, out, which)
         return out
 
     def predict_fitted(self, learner: Learner, model: Any, X: Table) -> FloatArray | None:

@@ -114,9 +114,8 @@ class TorchLinearFamily(TorchFamily):
                 return torch.where(system.is_solved[:, None, None], found, torch.nan)
 
             n_bytes = bytes_per_query(bucket, n_rows, len(query))
-            answers = np.empty((len(bucket.which), *out.shape[1:]))
-            in_portions(work, len(answers), len(query), n_bytes, device, answers)
-            out[bucket.which] = answers
+            which = bucket.which
+            in_portions(work, len(which), len(query), n_bytes, device, out, which)
         return out
 
     def predict_fitted(self, learner: Learner, model: Any, X: Table) -> FloatArray | None:

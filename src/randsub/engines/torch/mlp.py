@@ -16,7 +16,7 @@ from randsub._tables import frame_kind, take_columns, to_array
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.engines.base import Learner, aligned, set_seeds
 from randsub.engines.compiled import Parameters
-from randsub.engines.torch.device import Tensor, in_portions, mask_portions, on_device
+from randsub.engines.torch.device import Tensor, in_portions, joined, mask_portions, on_device
 from randsub.engines.torch.family import Bucket, DeviceBatch, TorchFamily, buckets
 from randsub.engines.torch.perceptrons import Data, Layers, Record, Start, Training, forward
 
@@ -88,7 +88,7 @@ class PerceptronFamily(TorchFamily):
 
     def predict(self, learner: Learner, batch: DeviceBatch) -> FloatArray:
         """Train, then answer all queries."""
-        out, output = batch.answers(learner), _output(learner, batch.targets)
+        output = _output(learner, batch.targets)
         activation, n_outputs = learner.estimator.activation, output.encoded.shape[1]
         whole = _all_masks(batch)
 
@@ -96,7 +96,7 @@ class PerceptronFamily(TorchFamily):
             part = whole.part(masks)
             trained = self._train(learner, batch, part, output)
             if trained is None:
-                return out[masks]
+                return batch.answers(learner)[masks]
             values = np.empty((len(part.which), len(batch.query), n_outputs))
 
             def work(those: slice, asked: slice) -> Tensor:
@@ -111,8 +111,7 @@ class PerceptronFamily(TorchFamily):
 
         n_bytes = _bytes_per_network(learner, batch, whole.width, n_outputs)
         parts = mask_portions(answer, len(batch.masks), n_bytes, batch.device)
-        out[whole.which] = np.concatenate(parts)
-        return out
+        return joined(parts)
 
     def fit(self, learner: Learner, batch: DeviceBatch, X: Table, y: Any) -> list[Any] | None:
         """Train, then write the parameters into estimators."""

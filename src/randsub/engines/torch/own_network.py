@@ -9,7 +9,7 @@ from randsub._tables import frame_kind, to_array
 from randsub._typing import FloatArray, Table
 from randsub.engines.base import Learner, aligned, set_seeds
 from randsub.engines.compiled import Parameters
-from randsub.engines.torch.device import Tensor, in_portions, mask_portions
+from randsub.engines.torch.device import Tensor, in_portions, joined, mask_portions
 from randsub.engines.torch.family import DeviceBatch, TorchFamily, concluded
 from randsub.engines.torch.modules import Task, train
 
@@ -57,12 +57,10 @@ class OwnNetworkFamily(TorchFamily):
             return found
 
         parts = mask_portions(answer, len(whole), _bytes(task), batch.device)
-        out = batch.answers(learner)
         if present is None:
-            out[:] = np.concatenate(parts)
-        else:
-            out[:] = 0.0
-            out[:, :, present] = np.concatenate(parts)
+            return joined(parts)
+        out = np.zeros((len(whole), len(query), learner.n_outputs))
+        out[:, :, present] = joined(parts)
         return out
 
     def fit(self, learner: Learner, batch: DeviceBatch, X: Table, y: Any) -> list[Any] | None:
