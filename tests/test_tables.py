@@ -390,6 +390,20 @@ def test_replace_keeps_single_precision() -> None:
     assert replace_columns(rich_polars(), np.array([0]), values)["whole"].dtype == pl.Float32
 
 
+@pytest.mark.parametrize(("kind", "name"), [(pl, "columns"), (pl, "dtypes"), (pd, "dtypes")])
+def test_names_and_dtypes_are_listed_a_few_times_whatever_the_width(
+    kind, name, monkeypatch
+) -> None:
+    # A frame makes a new list of all of them each time.
+    frame_type = kind.DataFrame
+    plain, calls = getattr(frame_type, name).fget, []
+    counted = property(lambda frame: calls.append(frame) or plain(frame))
+    table = frame_type({f"c{j}": [float(j), 1.0] for j in range(50)})
+    monkeypatch.setattr(frame_type, name, counted)
+    replace_columns(table, np.arange(40), np.ones((2, 40)))
+    assert len(calls) < 10
+
+
 def test_replace_columns_with_repeated_names_and_index() -> None:
     table = pd.DataFrame(
         [[1, "x", 2, 3.0], [4, "y", 5, 6.0]],

@@ -328,8 +328,10 @@ def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
     if frame_kind(frame) == "polars":
         import polars as pl
 
-        series = [pl.Series(frame.columns[j], values[:, k]) for k, j in enumerate(columns)]
-        single = [frame.dtypes[j] == pl.Float32 for j in columns]
+        # Once: a frame makes new lists of its names and dtypes each time.
+        names, dtypes = frame.columns, frame.dtypes
+        series = [pl.Series(names[j], values[:, k]) for k, j in enumerate(columns)]
+        single = [dtypes[j] == pl.Float32 for j in columns]
         return frame.with_columns(
             [s.cast(pl.Float32) if f else s for s, f in zip(series, single, strict=True)]
         )
@@ -337,7 +339,6 @@ def replace_columns(frame: Table, columns: IntArray, values: Any) -> Table:
 
     # By position: names need not be strings, nor sortable among each other.
     replaced = pd.DataFrame(values, index=frame.index, columns=columns)
-    # Once: a frame makes a new list of its dtypes each time.
     types = frame.dtypes.to_numpy()
     single = [j for j in columns if types[j] == np.float32]
     if single and values.dtype != np.float32:

@@ -163,7 +163,21 @@ def test_it_is_said_early_that_the_time_is_much_too_short() -> None:
     time = Time(per_task=1.0)
     with pytest.raises(UnfinishedFitError, match="TimeLimit: 20 seconds are too short"):
         timed(20.0, time)
-    assert time.now == 2.0
+    # A tenth of the time since the first task, which may have loaded something.
+    assert time.now == 3.0
+
+
+def test_the_first_models_may_take_long_if_the_next_do_not() -> None:
+    class Slow(Time):
+        """Something is loaded before the first model, and the second one is slow."""
+
+        def on_models_trained(self, n_done, n_all):
+            self.now += {1: 3.0, 2: 0.5}.get(n_done, 0.0)
+            super().on_models_trained(n_done, n_all)
+
+    # At the second model, 58 others and as many final ones seem to need a minute.
+    state = timed(8.0, Slow(per_epoch=1.0, per_task=0.01), Part(models_after=60.0))
+    assert state.epoch >= 1
 
 
 def test_the_time_of_compiling_does_not_count() -> None:

@@ -89,6 +89,16 @@ def test_what_a_fit_says_is_the_mean_over_its_repeats(name):
     assert model.n_models_trained_ == last + n_ensembles * model.n_estimators
 
 
+@pytest.mark.parametrize("n_repeats", [1, 3])
+def test_the_share_of_repeats_that_are_refreshed_is_that_of_their_models(n_repeats):
+    model = fitted("fresh", n_repeats=n_repeats)
+    trained = np.diff(model.history_["n_models_trained"])
+    of_all = model.history_["n_models_trained"].iloc[0]
+    share = model.history_["refreshed"]
+    np.testing.assert_array_equal(trained / of_all, share.iloc[1:])
+    assert 0.0 < share.mean() < 1.0
+
+
 def test_one_repeat_has_no_spread():
     model = fitted("fresh", n_repeats=1)
     np.testing.assert_array_equal(model.alphas_, model.alpha_[np.newaxis])

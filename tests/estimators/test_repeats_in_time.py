@@ -103,6 +103,29 @@ def test_probabilities_of_fewer_repeats():
     np.testing.assert_allclose(model.predict_proba(XC).sum(axis=1), 1.0)
 
 
+def test_time_is_set_aside_for_the_repeats_that_there_will_be():
+    class Work(Limit):
+        """Notes the work that is left for later when a repeat begins."""
+
+        work = ()
+
+        def on_prepare(self, settings):
+            super().on_prepare(settings)
+            self.work += (self.run.models_after,)
+
+    def work(n_repeats):
+        limit = Work()
+        options = flat(random_state=0, n_repeats=n_repeats, **SETTINGS)
+        PRSClassifier(KNeighborsClassifier(), **options).set_callbacks(limit).fit(XC, YC)
+        return limit.work
+
+    (of_one,), of_three = work(1), work(3)
+    # The members, and for each repeat the models that calibrate its probabilities.
+    assert of_three[0] == of_one
+    assert of_three[2] - of_three[1] == pytest.approx(of_three[1] - of_three[0])
+    assert of_three[1] > of_one
+
+
 @pytest.mark.parametrize("n_epochs", [4, 10, 15, 29])
 def test_what_was_not_done_in_time_can_be_done_later(tmp_path, n_epochs):
     path = tmp_path / "run.ckpt"

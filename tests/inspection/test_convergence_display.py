@@ -25,7 +25,7 @@ def test_curves_and_marks_are_those_of_the_history(model):
     for column, line in display.lines_.items():
         np.testing.assert_array_equal(line.get_xdata(), history.index)
         np.testing.assert_array_equal(line.get_ydata(), history[column])
-    refreshed = history.index[history["refreshed"]]
+    refreshed = history.index[history["refreshed"] > 0.0]
     assert len(refreshed) > 1
     marks = display.refresh_marks_.get_segments()
     assert [segment[0, 0] for segment in marks] == refreshed.tolist()

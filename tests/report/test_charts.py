@@ -19,7 +19,7 @@ def with_history(model, n_epochs):
     columns = {name: rng.uniform(1.0, 9.0, n_epochs) for name in ("objective", "expected_size")}
     index = pd.RangeIndex(1, n_epochs + 1, name="epoch")
     model.history_ = pd.DataFrame(columns, index=index).assign(
-        validation_objective=np.nan, min_ess=5.0, refreshed=False, revived=False
+        validation_objective=np.nan, min_ess=5.0, refreshed=0.0, revived=False
     )
     model.history_.loc[2:, "validation_objective"] = 3.0
     model.best_iter_ = 2

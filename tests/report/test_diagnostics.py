@@ -4,7 +4,10 @@ from copy import copy
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsRegressor
 
+from randsub import PRSRegressor
+from randsub.datasets import make_friedman
 from randsub.report.diagnostics import notices
 from randsub.report.findings import Findings
 from randsub.report.labelled_rows import Rows
@@ -74,6 +77,21 @@ def test_models_renewed_all_the_time(regressor):
     found = titles(with_history(regressor, refreshed=refreshed))
     notice = found["Models were renewed very often"]
     assert "75% of the epochs" in notice.explanation
+
+
+def test_one_or_another_of_many_repeats_is_renewed_all_the_time():
+    X, y, _ = make_friedman(n_samples=60, n_irrelevant=8, random_state=0)
+    model = PRSRegressor(
+        KNeighborsRegressor(),
+        n_estimators=20,
+        max_iter=60,
+        n_repeats=8,
+        solver=Solver(learning_rate=1e-2, ess_threshold=0.7, n_revivals=0, n_iter_no_change=None),
+        random_state=0,
+    ).fit(X, y)
+    share = model.history_["refreshed"]
+    assert (share > 0.0).mean() > 0.5 > share.mean()
+    assert "Models were renewed very often" not in titles(model)
 
 
 def test_interruption(regressor):

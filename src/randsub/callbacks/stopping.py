@@ -108,7 +108,8 @@ class TimeLimit(Callback):
         probabilities, is set aside: it is estimated from the measured time of the models, which is
         taken to grow with the square of their samples, and from members that are trained for it.
         Time to compile an engine, once per machine, does not count. Repeats are trained one after
-        the other, and those that are done in time are kept, at least the first as far as it came.
+        the other, and those that are done in time are kept, at least the first as far as it came;
+        ``n_repeats_`` says how many there are, and of one ``alpha_std_`` is 0.
         The time for a network is divided among its parts in proportion to their work.
 
     Raises
@@ -175,8 +176,7 @@ class _Clock(TimedCallback):
         return verdict
 
     def _verdict(self, share: float) -> str | None:
-        # The first few models may not be typical: they are judged after a tenth of the time.
-        is_early = not self._has_begun and self.forecast.elapsed < 0.1 * self._seconds
+        is_early = not self._has_begun and self._is_unsure()
         left = self._seconds * share - self.forecast.elapsed
         if left > 0.0 and (is_early or self.forecast.seconds_after(left) < left):
             return None
@@ -186,10 +186,17 @@ class _Clock(TimedCallback):
             return f"TimeLimit: {self._seconds:g} seconds are too short"
         return f"TimeLimit: of {self._seconds:g} seconds, the rest is for the final models"
 
+    def _is_unsure(self) -> bool:
+        """Whether models were measured for less than a tenth of the time.
+
+        The first ones, which may have loaded an engine or started workers, are not typical.
+        """
+        return self.forecast.measured < 0.1 * self._seconds
+
     def _despair(self, n_done: int, n_all: int) -> str | None:
         """Whether the first models would take more than twice the time, after a tenth of it."""
         each, elapsed = self.forecast.seconds_per_model(), self.forecast.elapsed
-        if each is None or elapsed < 0.1 * self._seconds:
+        if each is None or self._is_unsure():
             return None
         needed = elapsed + each * (n_all - n_done + self._run.models_after)
         if needed <= 2.0 * self._seconds:

@@ -64,7 +64,8 @@ class TrainingProgress(TimedCallback):
         self._n_lines = 0
         self._last_shown = -float("inf")
         self._n_masks = 1
-        self._refreshes = 0
+        # Of each task, on average.
+        self._refreshes = 0.0
         self._is_compiling = self._has_begun = False
         self._state: TrainingState | None = None
 
@@ -172,7 +173,7 @@ class TrainingProgress(TimedCallback):
             f"size {last.expected_size:.1f}",
             f"models {last.n_models_trained:,}",
             f"objective {last.objective:.4f}",
-            f"refreshes {self._refreshes}",
+            f"refreshes {self._refreshes:,.0f}",
             f"ESS {last.min_ess / self._n_masks:.0%}",
         ]
 

@@ -107,9 +107,9 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         ``alpha_`` is the mean. With few validation samples, alpha depends on which samples they
         are: repeats make the ranking of the features steadier, and ``alpha_std_`` shows how much it
         varies. As long as ``n_repeats * validation_fraction`` is at most 1, each sample is used at
-        most once for validation: 5 repeats at 0.2 are 5 folds. With validation data, or
-        ``validation_fraction=None``, repeats differ only in their batches and random draws.
-        Training takes ``n_repeats`` times as many base models; the final ensemble has
+        most once for validation, if there are enough: 5 repeats at 0.2 are 5 folds. With
+        validation data, or ``validation_fraction=None``, repeats differ only in their batches and
+        random draws. Training takes ``n_repeats`` times as many base models; the final ensemble has
         ``n_estimators`` members in any case, an equal share of them for each repeat (if there are
         fewer, one for each of the first repeats). "auto" is 5 if there are at least as many
         features (or groups) as samples, and 20 if there are at least ten times as many, for at most
@@ -198,8 +198,9 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
         replaced. Its ``origin_`` is the column of X behind each encoded column.
     history_ : pandas.DataFrame
         One row per epoch. Means over repeats: objective on the held-out batches and on validation,
-        and expected size. Of all repeats: smallest effective sample size, whether models were
-        refreshed or features revived before the epoch, and number of base models trained so far.
+        expected size, and share of the repeats whose models were refreshed before the epoch. Of all
+        repeats: smallest effective sample size, whether features were revived before the epoch, and
+        number of base models trained so far.
         Of several base models also their shares, ``share_knn`` and so on. Repeats that have ended
         count with their last epoch.
     alpha_path_ : float32 ndarray of shape (n_snapshots, n_features)

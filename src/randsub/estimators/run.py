@@ -150,7 +150,9 @@ class EnsembleRun(Run):
         of_refresh = round(n_train * (1.0 - 1.0 / self.settings.n_batches))
         of_refresh = min(of_refresh, self.settings.max_samples or of_refresh)
         rows = [model._most_rows(len(self.data.samples.rows))] * model.n_estimators
-        n_calibrated = model._n_calibrated(self.data) * self.n_repeats
+        # Of repeats that are trained one by one, this may be the last.
+        n_repeats = len(self._finished) + 1 if self._one_by_one else self.n_repeats
+        n_calibrated = model._n_calibrated(self.data) * min(n_repeats, self.n_repeats)
         return worth([*rows, *[model._most_rows(n_train)] * n_calibrated], of_refresh)
 
     @property

@@ -261,7 +261,8 @@ class ConvergenceDisplay(Display):
         if not len(epochs):
             return None
         ax = self.axes_[0]
-        label = f"models renewed ({len(epochs)}x)"
+        # Of several repeats or targets, on average.
+        label = f"models renewed ({self.history['refreshed'].sum():,.0f}x)"
         style = styled(LineCollection, given, color=COLORS[2], linewidth=1.0, label=label)
         return ax.vlines(epochs, 0.0, 0.05, transform=ax.get_xaxis_transform(), **style)
 

@@ -18,7 +18,7 @@ FULL = 0.05 * 0.95
 POWER = 0.6
 # A squared gradient that is smaller, relative to its second moment, is a rounding error.
 ROUNDING = 1e-24
-# Number of features at which the noise of a coordinate counts half.
+# Number of features at which nu is half of nu_0.
 HALF_NOISE = 10_000
 
 
@@ -58,10 +58,11 @@ class FisherAdam(Optimizer):
         u_j\, \frac{u_j^2}{u_j^2 + \nu}, \qquad \nu = \nu_0 \frac{M}{M + 10000},
 
     where :math:`n_j` counts the observed steps. The first moment starts at 0 and is not corrected
-    for it, so that few observations give a small :math:`u_j`. The last factor is Wiener's:
-    :math:`u_j^2` is the squared ratio of signal to noise, and :math:`\nu` what it is where there is
-    no signal. It grows with the number of features M: a few that follow noise return by themselves,
-    thousands of them wear out the models.
+    for it, so that few observations give a small :math:`u_j`. The last factor shrinks steps of
+    uncertain direction: where gradients are noise alone, the mean of :math:`u_j^2` is
+    :math:`(1 - \beta_1) / (1 + \beta_1)`, and where they agree it is 1. How much steps are shrunk,
+    :math:`\nu`, was chosen by experiments. It grows with the number of features M: a few that
+    follow noise return by themselves, thousands of them wear out the models.
 
     Parameters
     ----------

@@ -76,7 +76,8 @@ def training_charts(model: SubspaceEnsemble) -> dict[str, Chart]:
         else:
             summary += f" Best {name}: {model.best_iter_:,} of {len(history):,}."
         if "refreshed" in history:
-            summary += f" Models were renewed in {int(history['refreshed'].sum()):,} of them."
+            each = " per repeat" if has_repeats(model) else ""
+            summary += f" Models were renewed {history['refreshed'].sum():,.0f} times{each}."
 
         def draw(ax: Any, key: str = key) -> None:
             ConvergenceDisplay.from_estimator(model, panels=[key], ax=ax)

@@ -153,6 +153,7 @@ def _renewed_too_often(findings: Findings) -> Iterator[Notice]:
     history = findings.history
     if history is None or len(history) < 10:
         return
+    # Of each repeat: with many of them, one or another is renewed in nearly every epoch.
     share = float(history["refreshed"].mean())
     if share > 0.5:
         yield _warning(

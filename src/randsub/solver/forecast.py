@@ -321,12 +321,14 @@ class Forecast:
         A few models may have waited for a process to start, so that they have to be many, or
         measured for ten times as long.
         """
-        if self._models > 0.0:
-            return True
-        since, n_before = self._measured
-        n_done = 0 if self._refresh is None else self._refresh[0]
+        n_done, n_before = 0 if self._refresh is None else self._refresh[0], self._measured[1]
         needed = seconds if n_done - n_before >= ENOUGH_MODELS else 10.0 * seconds
-        return self._clock() - since >= needed
+        return self.measured >= needed
+
+    @property
+    def measured(self) -> float:
+        """Seconds since the first task of the first models ended; infinite once all are trained."""
+        return math.inf if self._models > 0.0 else self._clock() - self._measured[0]
 
     def seconds_after(self, at_most: float = math.inf) -> float:
         """Time for the models that are trained after the last epoch of this loop.

@@ -205,7 +205,7 @@ def _epoch(
         validation_objective=float(state.verdicts.mean()),
         min_ess=float(state.ess.min()),
         expected_size=_expected_size(problem, state),
-        refreshed=state.rounds is not former.rounds,
+        refreshed=_share_refreshed(state, former),
         revived=state.revivals is not former.revivals,
         n_models_trained=state.n_models_trained,
         shares=tuple(state.shares.mean(axis=0).tolist()),
@@ -231,6 +231,13 @@ def _expected_size(problem: Problem, state: TrainingState) -> float:
     """Expected number of columns of a model, averaged over base models by share, and over tasks."""
     sizes = np.array([*map(problem.distribution.expected_size, state.theta)])
     return float((sizes.reshape(state.shares.shape) * state.shares).sum(axis=1).mean())
+
+
+def _share_refreshed(state: TrainingState, former: TrainingState) -> float:
+    """Share of the tasks whose models have been trained anew."""
+    pairs = zip(state.rounds, former.rounds, strict=True)
+    of_rows = np.array([bool(new) and new is not old for new, old in pairs])
+    return float(np.mean(of_rows.reshape(state.shares.shape).any(axis=1)))
 
 
 def _renewed(

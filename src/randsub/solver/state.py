@@ -30,15 +30,16 @@ class Due:
 class EpochRecord(NamedTuple):
     """One row of the history.
 
-    ``refreshed`` and ``revived`` refer to the time before the steps of the epoch, all other fields
-    to the time after them. ``shares`` are those of the base models, averaged over tasks.
+    ``refreshed``, the share of the tasks whose models were, and ``revived`` refer to the time
+    before the steps of the epoch, all other fields to the time after them. ``shares`` are those of
+    the base models, averaged over tasks.
     """
 
     objective: float
     validation_objective: float
     min_ess: float
     expected_size: float
-    refreshed: bool
+    refreshed: float
     revived: bool
     n_models_trained: int
     shares: tuple[float, ...] = (1.0,)
@@ -298,13 +299,19 @@ def _joined_history(results: Sequence[Result]) -> tuple[EpochRecord, ...]:
             values = [getattr(row, name) for row in rows]
             return np.average(values, weights=sizes, axis=0).tolist()
 
+        # A whole number of tasks, so that the bits are those of tasks in lockstep.
+        refreshed = sum(
+            round(row.refreshed * size)
+            for row, result, size in zip(rows, results, sizes.tolist(), strict=True)
+            if epoch < len(result.history)
+        )
         records.append(
             EpochRecord(
                 objective=mean("objective"),
                 validation_objective=mean("validation_objective"),
                 min_ess=min(row.min_ess for row in rows),
                 expected_size=mean("expected_size"),
-                refreshed=any(row.refreshed for row in running),
+                refreshed=refreshed / int(sizes.sum()),
                 revived=any(row.revived for row in running),
                 n_models_trained=sum(row.n_models_trained for row in rows),
                 shares=tuple(mean("shares")),
