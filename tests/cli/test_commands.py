@@ -353,7 +353,8 @@ def test_progress_is_told_in_lines(here, capsys):
     assert lines[0] == "d.csv: 60 rows, 15 features, target 'y'."
     assert lines[1].startswith("Task: regression (it has numbers with fractions; override with")
     said = [line for line in lines[2:] if not line.startswith("Warning: ")]
-    assert said[-1].startswith("epoch 3/3  validation ")
+    assert said[-2].startswith("epoch 3/3  validation ")
+    assert said[-1] == "Writing the model to m."
     assert run("fit", "d.csv", "--target", "y", "-o", "m", "--force", "-q", *TINY) == Exit.DONE
     assert capsys.readouterr() == ("", "")
 

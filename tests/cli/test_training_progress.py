@@ -51,6 +51,7 @@ def state(epoch, stopped=None, refreshed=True):
         epoch=epoch,
         history=(record,) * epoch,
         best_objective=0.125,
+        name_of_best="best",
         stopped=stopped,
         n_models_trained=1000 * epoch,
         n_revived=np.zeros(1, dtype=int),

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from flat_parameters import flat
 from randsub import PRSClassifier
 from randsub.datasets import make_hypercube, make_linear
+from randsub.estimators import calibration
 from randsub.estimators.calibration import LARGEST, best_temperature, tempered
 from randsub.exceptions import InterruptedFitWarning
 
@@ -106,6 +107,31 @@ def test_the_temperature_does_not_come_from_rows_that_members_have_seen():
     y = np.random.default_rng(1).integers(2, size=300)
     model = classifier(DecisionTreeClassifier(), bootstrap=False).fit(noise, y)
     assert model.temperature_ > 1.5
+
+
+def test_each_repeat_is_judged_on_rows_that_its_members_have_not_seen(monkeypatch):
+    really, seen = calibration._trained_without, []
+
+    def watched(model, data, result, repeat, rows):
+        predict = data.dispatcher.predict
+
+        def told(assignments):
+            seen.extend((repeat, one.train_rows, one.query_rows) for one in assignments)
+            return predict(assignments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(data.dispatcher, "predict", told)
+            return really(model, data, result, repeat, rows)
+
+    monkeypatch.setattr(calibration, "_trained_without", watched)
+    classifier(n_repeats=4).fit(X, Y)
+    assert [repeat for repeat, *_ in seen] == [0, 1, 2, 3]
+    for _, train_rows, query_rows in seen:
+        assert not np.intersect1d(train_rows, query_rows).size
+        np.testing.assert_array_equal(np.union1d(train_rows, query_rows), np.arange(len(X)))
+    # As there are samples for them, the repeats have disjoint ones.
+    judged = np.concatenate([query_rows for *_, query_rows in seen])
+    assert len(np.unique(judged)) == len(judged)
 
 
 def test_log_loss_on_new_samples_is_lower():

@@ -406,7 +406,7 @@ def test_ctrl_c_keeps_the_repeats_that_have_begun(blocks_of_two):
     with pytest.warns(InterruptedFitWarning, match="after epoch 7 of 16"):
         model.fit(X, Y)
     assert model.n_repeats_ == 4
-    assert model.stop_reason_ == "interrupted"
+    assert model.stop_reason_ == "interrupted; 4 of 5 repeats"
     np.testing.assert_array_equal(model.alphas_[:2], regressor(n_repeats=2).fit(X, Y).alphas_)
     assert len(model.estimators_) == model.n_estimators
 

@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_the_repeats_that_are_finished(monkeypatch, repeat, epoch):
         model.fit(X, Y)
     monkeypatch.undo()
     assert model.n_repeats_ == repeat - 1
-    assert model.stop_reason_ == "interrupted"
+    assert model.stop_reason_ == f"interrupted; {repeat - 1} of 4 repeats"
     np.testing.assert_array_equal(model.alphas_, regressor().fit(X, Y).alphas_[: repeat - 1])
 
 
@@ -271,7 +271,7 @@ def test_ctrl_c_in_the_first_repeat(monkeypatch):
     with pytest.warns(InterruptedFitWarning, match="after epoch 5 of 16"):
         model.fit(X, Y)
     assert model.n_repeats_ == 1
-    assert model.stop_reason_ == "interrupted"
+    assert model.stop_reason_ == "interrupted; 1 of 4 repeats"
     interrupt_at(monkeypatch, 1, 0)
     model = regressor(n_jobs=2)
     with pytest.raises(KeyboardInterrupt):
@@ -294,6 +294,24 @@ def test_ctrl_c_while_others_work_keeps_what_they_have_sent(spread, monkeypatch)
         model.fit(X, Y)
     assert spread == [3]
     np.testing.assert_array_equal(model.alphas_, regressor().fit(X, Y).alphas_[:2])
+
+
+def test_ctrl_c_leaves_no_gap_between_repeats(spread, monkeypatch):
+    """Splits belong to the places of repeats: one behind a gap would be judged on others' rows."""
+    really, heard = apart._heard, []
+
+    def lost(answer):
+        heard.append(1)
+        return None if len(heard) == 1 else really(answer)
+
+    monkeypatch.setattr(apart, "_heard", lost)
+    # The second repeat is lost and trained here, while the others are there.
+    interrupt_at(monkeypatch, 2, 5)
+    model = regressor(n_jobs=2)
+    with pytest.warns(InterruptedFitWarning, match="1 of 4 repeats were"):
+        model.fit(X, Y)
+    assert (spread, len(heard)) == ([3], 3)
+    np.testing.assert_array_equal(model.alphas_, regressor().fit(X, Y).alphas_[:1])
 
 
 def test_a_signal_to_a_worker_alone_is_no_finished_repeat(monkeypatch):

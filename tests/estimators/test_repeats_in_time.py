@@ -91,7 +91,7 @@ def test_ctrl_c_keeps_the_repeats_that_are_done():
     with pytest.warns(InterruptedFitWarning) as told:
         model = fitted(Limit(), CtrlC())
     assert "1 of 3 repeats were finished" in str(told[-1].message)
-    assert (model.n_repeats_, model.stop_reason_) == (1, "interrupted")
+    assert (model.n_repeats_, model.stop_reason_) == (1, "interrupted; 1 of 3 repeats")
     np.testing.assert_array_equal(model.repeat_alphas_, fitted().repeat_alphas_[:1])
 
 

@@ -100,6 +100,8 @@ def test_interruption(regressor):
     assert "epoch 30 of 30" in titles(model)["Training was interrupted"].explanation
     model.max_iter = None
     assert f"of {Solver().max_iter}" in titles(model)["Training was interrupted"].explanation
+    model.stop_reason_ = "interrupted; 3 of 5 repeats"
+    assert "Only 3 of 5 repeats" in titles(model)["Training was interrupted"].explanation
     assert "Training was interrupted" not in titles(regressor)
 
 
@@ -216,7 +218,17 @@ def test_validation_that_rises_while_the_objective_falls(regressor):
     )
     notice = titles(model)["Alpha adapts to its training rows"]
     assert notice.level == "warning"
-    assert "After epoch 50 of 100" in notice.explanation
+    assert "After epoch 50 of 100 the" in notice.explanation
+    # The epoch that was taken, whichever the validation rows would have taken.
+    model.best_iter_ = 73
+    said = titles(model)["Alpha adapts to its training rows"].explanation
+    assert "Alpha is that of epoch 73, but" in said
+    assert said.endswith("or raise n_repeats.")
+    model.n_repeats_ = 5
+    said = titles(model)["Alpha adapts to its training rows"].explanation
+    assert "After epoch 50 of 100, in the mean over repeats, the" in said
+    assert "the mean over repeats at their own best epochs" in said
+    assert said.endswith("Add rows or a penalty.")
     # Both rise, as after a revival.
     model = with_history(regressor, validation_objective=validation, objective=validation)
     assert "Alpha adapts to its training rows" not in titles(model)
@@ -244,6 +256,27 @@ def test_scores_that_a_constant_reaches(regressor, classifier, classes, friedman
     assert "the most frequent class has 0.600" in said
     model.validation_score_ = float("nan")
     assert "No better than a constant" not in titles(model, Rows(X, y, mostly_high))
+
+
+@pytest.mark.parametrize("n_repeats", [1, 4, 20])
+def test_scores_that_a_constant_reaches_by_chance(classifier, classes, n_repeats):
+    X, y = classes
+    model, train = copy(classifier), Rows(X, y, None)
+    model.n_repeats_ = n_repeats
+    level = np.unique(y, return_counts=True)[1].max() / len(y)
+    n_seen = min(len(y), n_repeats * round(model.validation_fraction * len(y)))
+    error = np.sqrt(level * (1.0 - level) / n_seen)
+    model.validation_score_ = level + 0.9 * error
+    found = titles(model, train)
+    assert found["Hardly better than a constant"].level == "warning"
+    assert f"{score(level)} ± {score(error)}" in found["Hardly better than a constant"].explanation
+    assert "No better than a constant" not in found
+    model.validation_score_ = level + 1.1 * error
+    assert "Hardly better than a constant" not in titles(model, train)
+    model.validation_score_ = level
+    found = titles(model, train)
+    assert "No better than a constant" in found
+    assert "Hardly better than a constant" not in found
 
 
 def test_validation_data_of_the_user(regressor, friedman):

@@ -49,6 +49,7 @@ def test_without_a_penalty_a_task_trains_as_if_it_were_alone(way):
     assert together.n_models_trained == sum(state.n_models_trained for state in alone)
     assert together.best_objective == pytest.approx(np.mean([s.best_objective for s in alone]))
     assert together.best_epoch == max(state.best_epoch for state in alone)
+    assert (together.name_of_best, alone[0].name_of_best) == ("best epochs", "best")
     # So it matters whose is whose.
     assert len({state.best_epoch for state in alone}) > 1
 

@@ -427,7 +427,7 @@ def _add_run(options: Options) -> None:
     _add_seed(options)
     options.add(
         "--time-limit TIME",
-        "end after 90s, 15m or 2h, final models included, and keep the best alpha",
+        "train for at most 90s, 15m or 2h, final models included, and keep the best alpha",
         seconds,
     )
     options.add(

@@ -169,7 +169,8 @@ class TrainingProgress(TimedCallback):
     def _numbers(self, state: TrainingState) -> list[str]:
         last = state.history[-1]
         return [
-            f"validation {last.validation_objective:.4f} (best {state.best_objective:.4f})",
+            f"validation {last.validation_objective:.4f} "
+            f"({state.name_of_best} {state.best_objective:.4f})",
             f"size {last.expected_size:.1f}",
             f"models {last.n_models_trained:,}",
             f"objective {last.objective:.4f}",

@@ -226,7 +226,8 @@ class PRSClassifier(ClassificationEnsemble, BasePRS):
     validation_scores_ : ndarray of shape (n_repeats,)
         The same for each repeat.
     stop_reason_ : str
-        Why training ended; of several repeats, "all epochs done" if one of them did all.
+        Why training ended; of several repeats, "all epochs done" if one of them did all. Where a
+        time limit or Ctrl-C has left some of them, it ends with "3 of 20 repeats".
     n_models_trained_ : int
         Number of base models trained, the final ensemble included.
     classes_ : ndarray of shape (n_classes,), or list of such arrays

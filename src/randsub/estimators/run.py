@@ -38,7 +38,7 @@ from randsub.solver import (
 )
 from randsub.solver.apart import solve_each
 from randsub.solver.forecast import worth
-from randsub.solver.interruption import warn_of_repeats
+from randsub.solver.interruption import warn_of_repeats, was_interrupted
 from randsub.solver.long_fit import LongFitWatch
 from randsub.solver.rounds import thin
 from randsub.solver.shares import allotted, equal_shares
@@ -209,8 +209,11 @@ class EnsembleRun(Run):
         result = joined(self._finished)
         if self._ended is not None:
             result = replace(result, stopped=self._ended)
-        if self._is_over() and n_repeats > 1:
-            done = f"{result.stopped}; {len(result.best_epochs)} of {n_repeats} repeats"
+        n_kept = len(result.best_epochs)
+        if n_repeats > 1 and (
+            self._is_over() or (was_interrupted(result.stopped) and n_kept < n_repeats)
+        ):
+            done = f"{result.stopped}; {n_kept} of {n_repeats} repeats"
             result = replace(result, stopped=done)
         return result, self.members(result)
 
@@ -245,7 +248,7 @@ class EnsembleRun(Run):
                 self._ended = error.reason
                 break
             del former
-            is_interrupted = result.stopped == "interrupted"
+            is_interrupted = was_interrupted(result.stopped)
             is_late = self._is_over() and len(result.history) < self.settings.max_iter
             if self._finished and (is_late or (self._one_by_one and is_interrupted)):
                 # A repeat that has hardly begun would count as much as a finished one.

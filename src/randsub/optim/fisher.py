@@ -42,8 +42,9 @@ class FisherAdam(Optimizer):
 
     * a step is measured in the metric of the weights, the Fisher information
       :math:`1 / (\theta_j (1 - \theta_j))`;
-    * a coordinate moves, and its moments change, only in steps in which some masks hold it: the
-      memory counts observations, so that evidence on features that are rarely drawn adds up;
+    * a coordinate moves, and its moments change, only in steps in which some masks hold it and
+      others do not: the memory counts observations, so that evidence on features that are rarely
+      drawn adds up;
     * it moves in proportion to what is known about its direction.
 
     With g the projected gradient of an observed step:

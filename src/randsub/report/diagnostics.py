@@ -16,6 +16,7 @@ from randsub.estimators.prs import BasePRS
 from randsub.losses import METRICS
 from randsub.report.findings import Findings
 from randsub.report.text_format import counted, listed, number, score, signed
+from randsub.solver.interruption import was_interrupted
 
 # The end of training, as a share of its epochs.
 END = 0.1
@@ -66,13 +67,16 @@ def notices(findings: Findings) -> list[Notice]:
 
 
 def _interrupted(findings: Findings) -> Iterator[Notice]:
-    if getattr(findings.model, "stop_reason_", None) == "interrupted":
+    reason = getattr(findings.model, "stop_reason_", None)
+    if was_interrupted(reason):
         n_epochs = findings.parameter("max_iter") or findings.model.solver_.max_iter
-        yield _warning(
-            "Training was interrupted",
+        said = (
             f"It was stopped after epoch {findings.model.n_iter_:,} of {n_epochs:,}; alpha is the "
-            "best found until then.",
+            "best found until then."
         )
+        if repeats := reason.partition("; ")[2]:
+            said = f"Only {repeats} were trained; alpha is the mean of these."
+        yield _warning("Training was interrupted", said)
 
 
 def _not_converged(findings: Findings) -> Iterator[Notice]:
@@ -119,12 +123,20 @@ def _overfitting(findings: Findings) -> Iterator[Notice]:
     gained, lost = validation[0] - validation[best], validation[-n_end:].mean() - validation[best]
     fell = objective[best] - objective[-n_end:].mean()
     if fell > 0.0 and lost > LOST_AGAIN * max(gained, fell):
+        # Which epoch is the best need not be for the validation rows alone to say.
+        model, remedy = findings.model, "Add rows or a penalty"
+        where, whose = "", f"that of epoch {model.best_iter_:,}"
+        if model.n_repeats_ > 1:
+            where, whose = ", in the mean over repeats,", "the mean over repeats at their own best"
+            whose += " epochs"
+        else:
+            remedy += ", or raise n_repeats"
         yield _warning(
             "Alpha adapts to its training rows",
-            f"After epoch {best + 1:,} of {len(history):,} the objective on the held-out batches "
-            f"fell further, by {number(fell)}, but on the validation rows it rose by "
-            f"{number(lost)}. Alpha is that of the best epoch, but it may be about these rows more "
-            "than about others. Add rows or a penalty, or raise n_repeats.",
+            f"After epoch {best + 1:,} of {len(history):,}{where} the objective on the held-out "
+            f"batches fell further, by {number(fell)}, but on the validation rows it rose by "
+            f"{number(lost)}. Alpha is {whose}, but it may be about these rows more than about "
+            f"others. {remedy}.",
         )
 
 
@@ -132,14 +144,23 @@ def _no_better_than_constant(findings: Findings) -> Iterator[Notice]:
     model, train = findings.model, findings.train
     if not isinstance(model, BasePRS) or findings.comparison is not None:
         return
+    chance = 0.0
     if model._task == "regression":
         level, constant = 0.0, "the mean"
     elif train is not None:
         _, codes = np.unique(train.y, return_inverse=True)
         counts = np.bincount(codes, weights=train.weight)
         level, constant = float(counts.max() / counts.sum()), "the most frequent class"
+        chance = float(np.sqrt(level * (1.0 - level) / _n_validation(findings, train.n)))
     else:
         return
+    if level < model.validation_score_ < level + chance:
+        yield _warning(
+            "Hardly better than a constant",
+            f"{METRICS[model._task]} on the validation rows is {score(model.validation_score_)}, "
+            f"and always predicting {constant} has {score(level)} ± {score(chance)}, the standard "
+            "error of so few rows. The importances may mean little.",
+        )
     if model.validation_score_ <= level:
         yield _warning(
             "No better than a constant",
@@ -147,6 +168,14 @@ def _no_better_than_constant(findings: Findings) -> Iterator[Notice]:
             f"and always predicting {constant} has {score(level)}. The importances mean little: "
             "either no feature helps this base model, or there are too few rows to find out which.",
         )
+
+
+def _n_validation(findings: Findings, n_rows: int) -> int:
+    """Number of rows that have served for validation in one repeat or another, at most."""
+    if findings.n_validation is not None:
+        return findings.n_validation
+    per_repeat = round((findings.parameter("validation_fraction") or 1.0) * n_rows)
+    return int(np.clip(findings.model.n_repeats_ * per_repeat, 1, n_rows))
 
 
 def _renewed_too_often(findings: Findings) -> Iterator[Notice]:
@@ -242,7 +271,8 @@ def _small_validation(findings: Findings) -> Iterator[Notice]:
         else:
             # A time limit may have left one of many.
             remedy = "Raise n_repeats, for example to 5"
-            if (findings.model.stop_reason_ or "").endswith(" repeats"):
+            reason = findings.model.stop_reason_ or ""
+            if reason.endswith(" repeats") and not was_interrupted(reason):
                 remedy = "Raise the time limit, which has left one repeat"
             yield _warning("Few validation rows", f"{said}. {remedy}.")
 

@@ -15,6 +15,7 @@ from randsub._tables import take_rows
 from randsub._typing import FloatArray, IntArray
 from randsub.estimators.fit_data import Samples
 from randsub.parallel import WorkerPool, on_one_worker
+from randsub.solver.interruption import was_interrupted
 
 SEED = "random_state"
 
@@ -81,7 +82,7 @@ def importances_of_fit(
     weights = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
     with nullcontext() if alone else on_one_worker():
         model.fit(take_rows(X, rows), y[rows], **weights)
-    if getattr(model, "stop_reason_", None) == "interrupted":
+    if was_interrupted(getattr(model, "stop_reason_", None)):
         # An interrupted model keeps its best alpha so far, which is not comparable with the others.
         raise KeyboardInterrupt
     importances = np.asarray(

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import count
+from itertools import count, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,12 @@ from randsub._joblib import cloudpickle
 from randsub._typing import FloatArray
 from randsub.parallel import Dispatcher
 from randsub.solver.callback import Callback
-from randsub.solver.interruption import is_interruption, warn_of_repeats
+from randsub.solver.interruption import (
+    INTERRUPTED,
+    is_interruption,
+    warn_of_repeats,
+    was_interrupted,
+)
 from randsub.solver.loop import solve
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.state import Result
@@ -65,7 +70,8 @@ def solve_each(
     Returns
     -------
     results : list of Result
-        Of one task each. After Ctrl-C those of finished tasks, or the unfinished one of the first.
+        Of one task each, in their order. After Ctrl-C those of the first tasks, as far as all are
+        finished, or the unfinished one of the first.
     """
     fields = {name: value for name, value in vars(problem).items() if name != "dispatcher"}
     parts = [
@@ -74,7 +80,7 @@ def solve_each(
     ]
     begin = time.perf_counter()
     first = _solved(problem.dispatcher, parts[0], callbacks, keeps_unfinished=True)
-    if first.stopped == "interrupted":
+    if was_interrupted(first.stopped):
         return [first]
     seconds = (time.perf_counter() - begin) * (len(parts) - 1)
     results: dict[int, Result] = {0: first}
@@ -87,10 +93,13 @@ def solve_each(
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interruption(error):
             raise
+        # What a worker has sent of a later task is of no use: results have the places of their
+        # tasks.
+        results = {n: results[n] for n in takewhile(results.__contains__, count())}
+        last = len(results) - 1
+        results[last] = replace(results[last], stopped=INTERRUPTED)
         warn_of_repeats(len(results), len(parts))
-        last = max(results)
-        results[last] = replace(results[last], stopped="interrupted")
-    return [results[n] for n in sorted(results)]
+    return [results[n] for n in range(len(results))]
 
 
 def _solved(

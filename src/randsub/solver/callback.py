@@ -276,7 +276,7 @@ class ProgressBar(TimedCallback):
         last = state.history[-1]
         self._bar.tell(
             validation=f"{last.validation_objective:.4f}",
-            best=f"{state.best_objective:.4f}",
+            **{state.name_of_best: f"{state.best_objective:.4f}"},
             size=f"{last.expected_size:.1f}",
             # As text: tqdm would round a number of this size to "3e+4".
             models=str(last.n_models_trained),

@@ -26,7 +26,7 @@ from randsub.gradients import OBJECTIVES, importance_weights, score_gradient
 from randsub.optim.base import OptimizerState
 from randsub.parallel import StopRequest, one_thread
 from randsub.solver.callback import Callback, tell_of_compiling, telling, wish
-from randsub.solver.interruption import is_interruption
+from randsub.solver.interruption import INTERRUPTED, is_interruption
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.refresh import WAYS, fresh, is_worn, kept_batches
 from randsub.solver.rounds import Plan, Round, carry_out, evaluated
@@ -185,7 +185,7 @@ def train(
             InterruptedFitWarning,
             stacklevel=2,
         )
-        state = replace(state, stopped="interrupted")
+        state = replace(state, stopped=INTERRUPTED)
     finally:
         for callback in callbacks:
             callback.on_end(state)

@@ -80,6 +80,11 @@ class Result:
         return float(self.best_objectives.mean())
 
     @property
+    def name_of_best(self) -> str:
+        """What to call that objective: of several tasks, others may have had a lower mean."""
+        return "best" if len(self.best_objectives) == 1 else "best epochs"
+
+    @property
     def best_epoch(self) -> int:
         """Latest of the best epochs of all tasks."""
         return int(self.best_epochs.max())

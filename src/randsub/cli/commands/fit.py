@@ -37,6 +37,7 @@ from randsub.io import DataFacts, ModelFolder
 from randsub.io.metadata import model_scores
 from randsub.losses import METRICS
 from randsub.solver import Solver
+from randsub.solver.interruption import was_interrupted
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace) -> None:
     _train(args, job, console)
     model, samples = job.model, job.samples
     scores = _test_scores(job)
+    # Members that are ensembles themselves, as of boosting, may take a minute.
+    console.say(f"Writing the model to {args.output}.")
     extra = {
         "task": job.task,
         "base": args.base,
@@ -99,7 +102,7 @@ def run(args: argparse.Namespace) -> None:
         f"{samples.X.shape[1]} features. Most important: {top}.",
         document,
     )
-    if model.stop_reason_ == "interrupted":
+    if was_interrupted(model.stop_reason_):
         args.after_interruption = f"the model of the best alpha so far is in {args.output}."
         # The document is already printed.
         args.json = False
