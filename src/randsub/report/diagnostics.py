@@ -67,7 +67,7 @@ def notices(findings: Findings) -> list[Notice]:
 
 
 def _interrupted(findings: Findings) -> Iterator[Notice]:
-    reason = getattr(findings.model, "stop_reason_", None)
+    reason = getattr(findings.model, "stop_reason_", None) or ""
     if was_interrupted(reason):
         n_epochs = findings.parameter("max_iter") or findings.model.solver_.max_iter
         said = (
