@@ -550,6 +550,8 @@ def test_what_the_function_does_unless_told(monkeypatch):
     )
     assert (small.max_iter, small.n_estimators, tuple(small.lams)) == (90, 40, LAMS)
     assert (small.ranking.direction, small.ranking.regulators) == ("weaker", "sum")
+    for n_targets, how in ((49, "sum"), (50, "both")):
+        assert asked(np.zeros((9, n_targets))).ranking.regulators == how
     # Who is listed as a regulator is one, whatever it does elsewhere.
     assert asked(regulators=REGULATORS).ranking == "mean"
     for large in (asked(np.zeros((9, 301))), asked(np.zeros((9, 400)), targets=np.ones(400, bool))):

@@ -95,12 +95,12 @@ def test_the_weaker_direction(scores):
     assert n_weaker == 3
 
 
-@pytest.mark.parametrize("how", ["sum", "variance"])
+@pytest.mark.parametrize("how", ["sum", "variance", "both"])
 def test_by_regulator(scores, how):
     found = by_regulator(scores, ALLOWED, how)
     for j in range(3):
         own = scores[ALLOWED[:, j], j]
-        factor = own.mean() if how == "sum" else own.var()
+        factor = {"sum": own.mean(), "variance": own.var(), "both": own.mean() * own.std()}[how]
         np.testing.assert_allclose(found[:, j], scores[:, j] * factor)
 
 

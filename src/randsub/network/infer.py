@@ -21,6 +21,8 @@ MANY = {"n_repeats": 1, "max_iter": 300, "n_estimators": 100}
 SHORT = {"max_iter": 90, "n_estimators": 40}
 LAMS = (0.0, 0.001, 0.002, 0.003, 0.005)
 N_REPEATS = 3
+# From this number of targets on it is known well enough which regulators stand out.
+STANDING_OUT = 50
 
 
 def recommended(
@@ -55,7 +57,8 @@ def recommended(
     if fdr is not None:
         chosen["shadows"] = True
     elif not knows_regulators:
-        chosen["ranking"] = Ranking(direction="weaker", regulators="sum")
+        how: Literal["sum", "both"] = "both" if n_targets >= STANDING_OUT else "sum"
+        chosen["ranking"] = Ranking(direction="weaker", regulators=how)
     return chosen | {name: value for name, value in given.items() if value is not None}
 
 
@@ -180,8 +183,8 @@ def infer_network(
         best on simulated networks for their time: ``n_repeats=3``, ``mixing="apart"``,
         ``max_iter=90``, ``n_estimators=40``, ``lams=(0, 0.001, 0.002, 0.003, 0.005)``, and unless
         there are ``regulators`` or ``fdr``, ``ranking=Ranking(direction="weaker",
-        regulators="sum")``. For more than 300 targets ``n_repeats=1``, ``max_iter=300``,
-        ``n_estimators=100`` and ``solver=Solver()``.
+        regulators="sum")``, or ``"both"`` for at least 50 targets. For more than 300 targets
+        ``n_repeats=1``, ``max_iter=300``, ``n_estimators=100`` and ``solver=Solver()``.
 
     Returns
     -------

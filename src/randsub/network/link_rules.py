@@ -86,13 +86,14 @@ def by_regulator(scores: FloatArray, allowed: BoolArray, how: str) -> FloatArray
     ----------
     scores : ndarray of shape (n_targets, n_regulators)
     allowed : bool ndarray of the same shape
-    how : {"sum", "variance"}
+    how : {"sum", "variance", "both"}
         The mean of the scores of the regulator over its candidate targets (a sum that does not
-        depend on their number), or their variance.
+        depend on their number), their variance, or the mean times the standard deviation.
     """
     counts = np.maximum(1, np.count_nonzero(allowed, axis=0))
     mean = scores.sum(axis=0) / counts
     if how == "sum":
         return scores * mean
     gaps = np.where(allowed, scores - mean, 0.0)
-    return scores * (gaps**2).sum(axis=0) / counts
+    variance = (gaps**2).sum(axis=0) / counts
+    return scores * (variance if how == "variance" else mean * np.sqrt(variance))

@@ -46,9 +46,11 @@ class Ranking(DocumentedEstimator):
         Normalisation per target: by the largest score, by the sum, or the ranks of its links.
     direction : {"weaker"} or None, default=None
         "weaker" reduces the weaker of two opposite links, s, to s * s / r, where r is the other.
-    regulators : {"sum", "variance"} or None, default=None
+    regulators : {"sum", "variance", "both"} or None, default=None
         Links are multiplied by the sum, or the variance, of the scores of their regulator over
-        its targets: a regulator of many is more likely to be one of the next.
+        its targets: a regulator of many is more likely to be one of the next. "both" multiplies
+        them by the sum and by the standard deviation. The more targets there are, the better it is
+        known which regulators stand out, and the more such a factor is worth.
 
     See Also
     --------
@@ -68,7 +70,7 @@ class Ranking(DocumentedEstimator):
         "path": [StrOptions({"chosen", "mean"})],
         "targets": [StrOptions({"max", "sum", "rank"}), None],
         "direction": [StrOptions({"weaker"}), None],
-        "regulators": [StrOptions({"sum", "variance"}), None],
+        "regulators": [StrOptions({"sum", "variance", "both"}), None],
     }
 
     def __init__(
@@ -79,7 +81,7 @@ class Ranking(DocumentedEstimator):
         path: Literal["chosen", "mean"] = "chosen",
         targets: Literal["max", "sum", "rank"] | None = None,
         direction: Literal["weaker"] | None = None,
-        regulators: Literal["sum", "variance"] | None = None,
+        regulators: Literal["sum", "variance", "both"] | None = None,
     ) -> None:
         self.evidence = evidence
         self.combine = combine
