@@ -51,9 +51,8 @@ class Learner:
     unit : Unit or None
         Unit of the targets that engines are given, if it is not that of the user.
     n_targets : int or None
-        K, the number of outputs of a base model that has several: y is then (n, K), and the columns
-        of a prediction are those of one output after the other. ``classes`` are those of each, the
-        absence and the presence of a label. None if y is (n,).
+        K, the number of outputs of a base model that has several: y is (n, K), predictions are
+        those of one output after the other, and ``classes`` 0 and 1 of a label. None: y is (n,).
     device : str or None
         Device for engines that have the choice; None for the best that there is.
     name : str
@@ -86,8 +85,7 @@ class Engine(ABC):
 
     An engine sees X, y and boolean masks over the columns, never probabilities. It works in the
     calling thread; spreading subsets over workers is the dispatcher's business. The result for a
-    subset depends on its mask and its seed alone, not on which other subsets are asked for in the
-    same call.
+    subset depends on its mask and its seed alone, not on what else is asked for in the same call.
 
     Parameters
     ----------

@@ -38,11 +38,11 @@ from randsub.solver import (
 )
 from randsub.solver.apart import solve_each
 from randsub.solver.forecast import worth
-from randsub.solver.interruption import warn_of_repeats, was_interrupted
+from randsub.solver.interruption import warn_of_repeats
 from randsub.solver.long_fit import LongFitWatch
 from randsub.solver.rounds import thin
 from randsub.solver.shares import allotted, equal_shares
-from randsub.solver.state import OF_ONE_TASK
+from randsub.solver.state import OF_ONE_TASK, was_interrupted
 
 
 class Members(NamedTuple):
@@ -207,12 +207,10 @@ class EnsembleRun(Run):
             blocks = [results[block] for block in self._blocks()]
             self._finished = [joined(block) for block in blocks if block]
         result = joined(self._finished)
-        if self._ended is not None:
-            result = replace(result, stopped=self._ended)
+        result = replace(result, stopped=self._ended or result.stopped)
         n_kept = len(result.best_epochs)
-        if n_repeats > 1 and (
-            self._is_over() or (was_interrupted(result.stopped) and n_kept < n_repeats)
-        ):
+        are_missing = was_interrupted(result.stopped) and n_kept < n_repeats
+        if (self._is_over() and n_repeats > 1) or are_missing:
             done = f"{result.stopped}; {n_kept} of {n_repeats} repeats"
             result = replace(result, stopped=done)
         return result, self.members(result)

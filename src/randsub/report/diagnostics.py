@@ -16,7 +16,7 @@ from randsub.estimators.prs import BasePRS
 from randsub.losses import METRICS
 from randsub.report.findings import Findings
 from randsub.report.text_format import counted, listed, number, score, signed
-from randsub.solver.interruption import was_interrupted
+from randsub.solver.state import was_interrupted
 
 # The end of training, as a share of its epochs.
 END = 0.1

@@ -15,7 +15,7 @@ from randsub._tables import take_rows
 from randsub._typing import FloatArray, IntArray
 from randsub.estimators.fit_data import Samples
 from randsub.parallel import WorkerPool, on_one_worker
-from randsub.solver.interruption import was_interrupted
+from randsub.solver.state import was_interrupted
 
 SEED = "random_state"
 

@@ -21,15 +21,10 @@ from randsub._joblib import cloudpickle
 from randsub._typing import FloatArray
 from randsub.parallel import Dispatcher
 from randsub.solver.callback import Callback
-from randsub.solver.interruption import (
-    INTERRUPTED,
-    is_interruption,
-    warn_of_repeats,
-    was_interrupted,
-)
+from randsub.solver.interruption import is_interruption, warn_of_repeats
 from randsub.solver.loop import solve
 from randsub.solver.problem import Problem, Settings
-from randsub.solver.state import Result
+from randsub.solver.state import INTERRUPTED, Result, was_interrupted
 
 # Starting processes takes about four seconds. Two of them gain nothing on much shorter work.
 SECONDS_WORTH_SPREADING = 12.0

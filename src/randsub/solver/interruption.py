@@ -4,9 +4,6 @@ import warnings
 
 from randsub.exceptions import InterruptedFitWarning
 
-# Reason to stop; behind it may stand how many repeats there are.
-INTERRUPTED = "interrupted"
-
 
 def is_interruption(error: BaseException | None) -> bool:
     """Whether an error was caused by Ctrl-C; compiled functions raise another error for it."""
@@ -15,11 +12,6 @@ def is_interruption(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def was_interrupted(reason: str | None) -> bool:
-    """Whether this reason to stop is Ctrl-C, whatever it says of repeats."""
-    return reason is not None and reason.startswith(INTERRUPTED)
 
 
 def warn_of_repeats(n_finished: int, n_repeats: int) -> None:

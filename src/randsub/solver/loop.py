@@ -26,7 +26,7 @@ from randsub.gradients import OBJECTIVES, importance_weights, score_gradient
 from randsub.optim.base import OptimizerState
 from randsub.parallel import StopRequest, one_thread
 from randsub.solver.callback import Callback, tell_of_compiling, telling, wish
-from randsub.solver.interruption import INTERRUPTED, is_interruption
+from randsub.solver.interruption import is_interruption
 from randsub.solver.problem import Problem, Settings
 from randsub.solver.refresh import WAYS, fresh, is_worn, kept_batches
 from randsub.solver.rounds import Plan, Round, carry_out, evaluated
@@ -41,7 +41,13 @@ from randsub.solver.shares import (
     with_share,
     without_small,
 )
-from randsub.solver.state import Due, EpochRecord, TrainingState, generators_of_tasks
+from randsub.solver.state import (
+    INTERRUPTED,
+    Due,
+    EpochRecord,
+    TrainingState,
+    generators_of_tasks,
+)
 
 
 def solve(
@@ -204,8 +210,8 @@ def _epoch(
         objective=float(state.objectives.mean()),
         validation_objective=float(state.verdicts.mean()),
         min_ess=float(state.ess.min()),
-        expected_size=_expected_size(problem, state),
-        refreshed=_share_refreshed(state, former),
+        expected_size=state.expected_size(problem),
+        refreshed=state.share_refreshed(former),
         revived=state.revivals is not former.revivals,
         n_models_trained=state.n_models_trained,
         shares=tuple(state.shares.mean(axis=0).tolist()),
@@ -225,19 +231,6 @@ def _epoch(
     }
     state = refilled(problem, settings, replace(state, **news))
     return state.recorded(problem.most_snapshots)
-
-
-def _expected_size(problem: Problem, state: TrainingState) -> float:
-    """Expected number of columns of a model, averaged over base models by share, and over tasks."""
-    sizes = np.array([*map(problem.distribution.expected_size, state.theta)])
-    return float((sizes.reshape(state.shares.shape) * state.shares).sum(axis=1).mean())
-
-
-def _share_refreshed(state: TrainingState, former: TrainingState) -> float:
-    """Share of the tasks whose models have been trained anew."""
-    pairs = zip(state.rounds, former.rounds, strict=True)
-    of_rows = np.array([bool(new) and new is not old for new, old in pairs])
-    return float(np.mean(of_rows.reshape(state.shares.shape).any(axis=1)))
 
 
 def _renewed(

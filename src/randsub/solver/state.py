@@ -193,6 +193,17 @@ class TrainingState(Result):
         """Number of revivals so far, (V,)."""
         return np.array([len(epochs) for epochs in self.revivals])
 
+    def expected_size(self, problem: Problem) -> float:
+        """Expected number of columns of a model: mean over bases, by share, and over tasks."""
+        sizes = np.array([*map(problem.distribution.expected_size, self.theta)])
+        return float((sizes.reshape(self.shares.shape) * self.shares).sum(axis=1).mean())
+
+    def share_refreshed(self, former: "TrainingState") -> float:
+        """Share of the tasks whose models have been trained anew since a former state."""
+        pairs = zip(self.rounds, former.rounds, strict=True)
+        of_rows = np.array([bool(new) and new is not old for new, old in pairs])
+        return float(np.mean(of_rows.reshape(self.shares.shape).any(axis=1)))
+
     def of_tasks(self, flags: BoolArray) -> BoolArray:
         """Flags of the verdicts (V,) as flags of the tasks (P,)."""
         n_tasks = len(self.shares)
@@ -280,6 +291,13 @@ def joined(results: Sequence[Result]) -> Result:
 
 # Reasons for which a task ends while others go on. The first one of any task is that of all.
 OF_ONE_TASK = ("all epochs done", "no improvement in", "no feature is left")
+# Ctrl-C; behind it may stand how many repeats there are.
+INTERRUPTED = "interrupted"
+
+
+def was_interrupted(reason: str | None) -> bool:
+    """Whether this reason to stop is Ctrl-C, whatever it says of repeats."""
+    return reason is not None and reason.startswith(INTERRUPTED)
 
 
 def _joined_reason(results: Sequence[Result]) -> str | None:

@@ -37,7 +37,7 @@ from randsub.io import DataFacts, ModelFolder
 from randsub.io.metadata import model_scores
 from randsub.losses import METRICS
 from randsub.solver import Solver
-from randsub.solver.interruption import was_interrupted
+from randsub.solver.state import was_interrupted
 
 
 @dataclass(frozen=True)
