@@ -37,6 +37,7 @@ from randsub.network.solving import (
 from randsub.solver.callback import Callback
 from randsub.solver.interruption import is_interruption, warn_of_repeats
 from randsub.solver.long_fit import LongFitWatch
+from randsub.solver.state import INTERRUPTED
 
 # Apart from the random numbers of training.
 MEMBERS, SHADOWS = 1_000_003, 1_000_033
@@ -63,12 +64,12 @@ class Repeat:
     @property
     def is_interrupted(self) -> bool:
         """Whether Ctrl-C ended it."""
-        return any(path[-1].stop_reason == "interrupted" for path in self.solutions)
+        return any(path[-1].stop_reason == INTERRUPTED for path in self.solutions)
 
     def interrupted(self) -> "Repeat":
         """The same, as the last one before Ctrl-C."""
         *paths, path = self.solutions
-        last = replace(path[-1], stop_reason="interrupted")
+        last = replace(path[-1], stop_reason=INTERRUPTED)
         return replace(self, solutions=[*paths, [*path[:-1], last]])
 
     @property

@@ -35,6 +35,7 @@ from randsub.solver.forecast import worth
 from randsub.solver.refresh import fresh
 from randsub.solver.rounds import Batch, Plan, carry_out, deal_batches, thin
 from randsub.solver.shares import mean_by_share, trained_rows
+from randsub.solver.state import INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def follow_path(case: Case, lams: Sequence[float]) -> list[Solution]:
             if not solutions:
                 raise
             break
-        if solutions[-1].stop_reason == "interrupted":
+        if solutions[-1].stop_reason == INTERRUPTED:
             break
     return solutions
 
@@ -253,7 +254,7 @@ def _solved(case: Case, rngs: Sequence[np.random.Generator], *, may_stop: bool =
             shares=case.shares,
             keeps_unfinished=case.keeps_unfinished,
         )
-    if state.stopped == "interrupted" and not may_stop:
+    if state.stopped == INTERRUPTED and not may_stop:
         raise KeyboardInterrupt
     outcome = Outcome(
         theta=state.best_theta,

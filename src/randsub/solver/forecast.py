@@ -35,7 +35,7 @@ from randsub._typing import FloatArray
 from randsub.solver.problem import Settings
 from randsub.solver.run import Run
 from randsub.solver.schedule import revival_epoch
-from randsub.solver.state import TrainingState
+from randsub.solver.state import INTERRUPTED, TrainingState
 
 # First gap in epochs for 300 features and a threshold of 0.35, its power of the number of features,
 # and the standard deviation of its logarithm.
@@ -299,7 +299,7 @@ class Forecast:
 
     def is_over(self, state: TrainingState) -> bool:
         """Whether the fit has ended with a loop that ends in this state: there is no other part."""
-        return state.stopped in (None, "interrupted") or self.run.share >= 1.0
+        return state.stopped in (None, INTERRUPTED) or self.run.share >= 1.0
 
     @property
     def refresh(self) -> tuple[int, int] | None:
