@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
@@ -273,16 +274,24 @@ def mnist(args: argparse.Namespace) -> Found:
         name, side = f"{len(y)} digits of {args.mnist.name}", 28
     n_new = min(10_000, len(y) // 5)
     X, y, new = X[:-n_new], y[:-n_new], (X[-n_new:], y[-n_new:])
-    found: Found = {"data": name}
-    for title, base in {
+    n_rows = min(args.mnist_rows, len(y))
+    found: Found = {"data": name, "epochs": args.mnist_epochs, "rows per model": n_rows}
+    bases = {
         "knn": KNeighborsClassifier(),
         "mlp": MLPClassifier(64, max_iter=20, learning_rate_init=3e-3, batch_size=500),
-    }.items():
-        rows = {"max_samples": 10_000} if len(y) > 10_000 else {}
-        options = {"n_estimators": 100, "max_iter": args.mnist_epochs, "standardize": False, **rows}
+    }
+    for title in args.mnist_bases:
+        base = bases[title]
+        options = {"n_estimators": 100, "max_iter": args.mnist_epochs, "standardize": False}
+        if n_rows < len(y):
+            options["max_samples"] = n_rows
         options["solver"] = Solver(n_batches=3, n_revivals=0)
         one = fit(base, X, y, args, "torch", new=new, **options)
         found[title] = {**shown(one), "minutes": round(one["seconds"] / 60, 2)}
+        # Beside it: scikit-learn's own on all pixels, of as many rows.
+        alone = clone(base).set_params(**({"n_jobs": 2} if title == "knn" else {}))
+        alone.fit(X[:n_rows], y[:n_rows])
+        found[title]["accuracy of the base model alone"] = round(alone.score(*new), 4)
         if args.output is not None:
             alpha = one["model"].alpha_.reshape(side, side)
             np.save(args.output / f"alpha_{title}.npy", alpha)
@@ -345,7 +354,9 @@ def main() -> None:
     parser.add_argument("--masks", type=int, default=10, help="masks per batch of part knn")
     parser.add_argument("--epochs", type=int, default=20, help="epochs of part mlp")
     parser.add_argument("--mnist", type=Path)
-    parser.add_argument("--mnist-epochs", type=int, default=200)
+    parser.add_argument("--mnist-epochs", type=int, default=600)
+    parser.add_argument("--mnist-rows", type=int, default=10_000, help="rows per model, at most")
+    parser.add_argument("--mnist-bases", nargs="+", default=["knn", "mlp"])
     parser.add_argument("--output", type=Path, help="folder for maps of alpha")
     args = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)

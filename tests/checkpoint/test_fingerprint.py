@@ -34,6 +34,10 @@ def identity(x):
     return x
 
 
+def adds(number):
+    return lambda x: x + number
+
+
 VALUES = [
     lambda: None,
     lambda: 1,
@@ -57,6 +61,17 @@ VALUES = [
     lambda: Ridge,
     lambda: identity,
     lambda: lambda x: x + 1,
+    lambda: lambda x: x + 2,
+    lambda: lambda x: x.sum,
+    lambda: lambda x: x.mean,
+    lambda: lambda x: (lambda: 1)(),
+    lambda: lambda x: (lambda: 2)(),
+    lambda: lambda x=1: x,
+    lambda: lambda x=2: x,
+    lambda: lambda *, x=2: x,
+    lambda: adds(1),
+    lambda: adds(2),
+    lambda: adds(np),
     lambda: partial(identity, 1),
 ]
 

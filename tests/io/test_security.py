@@ -437,6 +437,7 @@ OUR_TYPES = """
     engines.generic.GenericEngine engines.svm.engine.SVMEngine
     engines.linear_and_bayes.engine.LinearAndBayesEngine engines.knn.engine.KNNEngine
     engines.target_units.Unit engines.torch.engine.TorchEngine engines.tree.engine.TreeEngine
+    engines.torch.modules.TorchClassifier engines.torch.modules.TorchRegressor
     estimators.column_encoding.ColumnEncoder estimators.classifier.PRSClassifier
     estimators.random_subspace.RandomSubspaceClassifier
     estimators.random_subspace.RandomSubspaceRegressor

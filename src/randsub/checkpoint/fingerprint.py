@@ -7,6 +7,7 @@ data as dtype, shape and digest.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -72,7 +73,12 @@ def describe(value: Any) -> str:
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}"
     if hasattr(value, "__code__"):
-        return f"{value.__module__}.{value.__qualname__} {_digest(value.__code__.co_code)}"
+        return f"{value.__module__}.{value.__qualname__} {_digest(_function(value).encode())}"
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if isinstance(value, CodeType):
+        # Two functions that differ in a number have the same code, and other constants.
+        return describe([value.co_code.hex(), value.co_names, value.co_consts])
     # What an object prints may not be all that it is.
     is_estimator = hasattr(value, "get_params")
     attributes = _parameters(value) if is_estimator else getattr(value, "__dict__", {})
@@ -80,6 +86,19 @@ def describe(value: Any) -> str:
         entries = (f"{name}={describe(entry)}" for name, entry in attributes.items())
         return _listed(f"{type(value).__qualname__}(", entries, ")")
     return _printed(value)
+
+
+def _function(function: Any) -> str:
+    """Code of a function, and the values that it was made with."""
+    values = []
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:
+            # It has no value yet.
+            continue
+    defaults = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)
+    return describe([function.__code__, *defaults, values])
 
 
 def _listed(begin: str, entries: Iterable[str], end: str) -> str:

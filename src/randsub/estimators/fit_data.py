@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from randsub._tables import by_column
@@ -14,7 +15,8 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner, TorchEngine
 from randsub.engines.torch.cost import takes_over
-from randsub.engines.torch.device import MISSING, check_device
+from randsub.engines.torch.device import check_device, obstacle_of
+from randsub.engines.torch.modules import TorchEstimator
 from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.standardize import Standardizer
 from randsub.exceptions import SlowEngineWarning
@@ -252,7 +254,16 @@ def choose_engines(
     }
     if refusals:
         warnings.warn(SlowEngineWarning.text(refusals), SlowEngineWarning, stacklevel=2)
-    return [choice.engine(learner) for choice, learner in zip(choices, learners, strict=True)]
+    return [
+        choice.engine(_placed(learner)) for choice, learner in zip(choices, learners, strict=True)
+    ]
+
+
+def _placed(learner: Learner) -> Learner:
+    """Networks of the user are trained on the device of the ensemble, whatever the engine."""
+    if learner.device is None or not isinstance(learner.estimator, TorchEstimator):
+        return learner
+    return replace(learner, estimator=clone(learner.estimator).set_params(device=learner.device))
 
 
 def find_engine(
@@ -272,6 +283,10 @@ def find_engine(
     X, weight = data.tables(base)[0], data.sample_weight if learner.passes_weight else None
     if engine == "torch" or learner.device not in (None, "cpu"):
         check_device(learner.device)
+    if isinstance(estimator, TorchEstimator):
+        reason = obstacle_of(estimator.device)
+        if reason is not None:
+            raise ValueError(f"The base model {type(estimator).__name__} {reason}.")
 
     def obstacle(engine: type[Engine]) -> str | None:
         if engine.most_rows is not None and n_train > engine.most_rows:
@@ -280,7 +295,9 @@ def find_engine(
                 f"{n_train}; use max_samples, if the model has it"
             )
         if learner.bootstrap and not engine.can_bootstrap:
-            return "does not draw bootstrap samples; use bootstrap=False"
+            # An engine for other base models is no help without them either.
+            other = None if engine.knows(estimator) else engine.obstacle(estimator, X, y, weight)
+            return other or "does not draw bootstrap samples; use bootstrap=False"
         if metadata and engine.knows(estimator):
             return f"passes no metadata to fit, got {', '.join(metadata)}; leave it out"
         return engine.obstacle(estimator, X, y, weight)
@@ -296,9 +313,6 @@ def find_engine(
             reason = obstacle(candidate)
             if reason is None:
                 return Choice(candidate, refusal)
-            if reason == MISSING and candidate is TorchEngine:
-                # Nothing else trains these.
-                raise ValueError(f"The base model {type(estimator).__name__} {reason}.")
             if candidate.knows(estimator):
                 refusal = engine_name(candidate), reason
     chosen = ENGINES[engine] if isinstance(engine, str) else engine

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from randsub import distributions, engines, estimators, losses, network, optim, penalties, solver
+from randsub import torch as own_networks
 from randsub.engines.target_units import Unit
 from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.standardize import Standardizer
@@ -28,7 +29,17 @@ from randsub.io.safe_forms import SafeForm
 from randsub.penalty_search import PenaltySearch
 
 # A model may hold the public types of these kinds, and a few others.
-ROOMS = (distributions, engines, estimators, losses, network, optim, penalties, solver)
+ROOMS = (
+    distributions,
+    engines,
+    estimators,
+    losses,
+    network,
+    optim,
+    penalties,
+    solver,
+    own_networks,
+)
 KINDS = (BaseEstimator, distributions.SubsetDistribution, engines.Engine)
 OTHERS = {ColumnEncoder, PenaltySearch, SafeForm, Standardizer, TrainingRows}
 OTHERS |= {Unit, engines.Learner, network.InferredNetwork}

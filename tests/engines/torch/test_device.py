@@ -69,14 +69,24 @@ def test_small_memory_changes_nothing(monkeypatch):
     np.testing.assert_array_equal(predictions(KNeighborsRegressor(3)), whole)
 
 
-def test_out_of_memory_halves_the_portion_and_goes_on(monkeypatch):
+FULL = [
+    torch.OutOfMemoryError("CUDA out of memory."),
+    RuntimeError("CUDA error: out of memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)"),
+    RuntimeError("MPS backend out of memory (MPS allocated: 1 GB)"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"),
+]
+
+
+@pytest.mark.parametrize("error", FULL, ids=str)
+def test_out_of_memory_halves_the_portion_and_goes_on(monkeypatch, error):
     whole = predictions(KNeighborsRegressor(3))
     sizes, plain = [], torch.bmm
 
     def short_of_memory(left, right):
         sizes.append(left.shape[0] * left.shape[1])
         if sizes[-1] > 5:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
+            raise error
         return plain(left, right)
 
     monkeypatch.setattr(torch, "bmm", short_of_memory)
@@ -91,8 +101,9 @@ def fail(error):
     return bmm
 
 
-def test_no_memory_at_all_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(torch, "bmm", fail(torch.OutOfMemoryError("CUDA out of memory.")))
+@pytest.mark.parametrize("error", FULL, ids=str)
+def test_no_memory_at_all_is_one_sentence(monkeypatch, error):
+    monkeypatch.setattr(torch, "bmm", fail(error))
     with pytest.raises(DeviceError, match=r"too small even for one model and one sample.*max_samp"):
         predictions(KNeighborsRegressor(3))
 
@@ -123,3 +134,13 @@ def test_half_precision_is_computed_in_double(monkeypatch):
     np.testing.assert_array_equal(
         found, half.predict_many(rounded, Y, masks, rounded[:9], np.zeros(1))
     )
+
+
+def test_an_engine_for_other_base_models_says_so_before_anything_else():
+    model = PRSClassifier(DecisionTreeClassifier(), engine="torch", bootstrap=True)
+    with pytest.raises(ValueError, match="cannot train DecisionTreeClassifier") as caught:
+        model.fit(X, (Y > 0).astype(int))
+    assert "bootstrap samples" not in str(caught.value)
+    model = PRSClassifier(KNeighborsClassifier(), engine="torch", bootstrap=True)
+    with pytest.raises(ValueError, match="does not draw bootstrap samples; use bootstrap=False"):
+        model.fit(X, (Y > 0).astype(int))

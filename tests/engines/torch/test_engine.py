@@ -16,6 +16,7 @@ from engine_choice import choose_engine
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Checkpoint
 from randsub.engines import GenericEngine, KNNEngine, Learner, TorchEngine
+from randsub.engines.torch import perceptrons
 from randsub.engines.torch.engine import _TABLES
 from randsub.engines.torch.shuffles import Shuffles
 
@@ -46,6 +47,56 @@ def test_precision_is_that_of_the_data(base, dtype):
     found, expected = both(base, y, dtype)
     tol = 1e-6 if dtype == np.float64 else 1e-4
     np.testing.assert_allclose(found, expected, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("base", [LinearDiscriminantAnalysis(), GaussianNB(), LinearRegression()])
+def test_columns_that_are_constant_in_training(base):
+    """Dummies that are rare: no rounding error may pass for their scatter."""
+    rows = np.hstack([X[:, :3], np.full((230, 1), 3.3)])
+    rows[200:210, 3] = 1.0
+    y = LABELS if hasattr(base, "predict_proba") else HEIGHT
+    learner = Learner(base, np.unique(y) if y is LABELS else None, "soft")
+    data = (rows[:200], y[:200], np.ones((1, 4), dtype=bool), rows[200:], np.arange(1))
+    found, expected = (one(learner).predict_many(*data) for one in (TorchEngine, GenericEngine))
+    # scikit-learn's naive Bayes rounds by that much itself: squares over variances of 1e-9.
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_columns", [2, 40])
+def test_neighbours_beside_a_row_that_is_far_away(n_columns):
+    """Products round by more than the others are apart."""
+    rng = np.random.default_rng(n_columns)
+    rows = rng.normal(size=(900, n_columns))
+    rows[7] = 1e10
+    y = rng.normal(size=800)
+    data = (rows[:800], y, np.ones((1, n_columns), dtype=bool), rows[800:], np.arange(1))
+    learner = Learner(KNeighborsRegressor(5))
+    found, expected = (one(learner).predict_many(*data) for one in (TorchEngine, GenericEngine))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        MLPClassifier(hidden_layer_sizes=(4,), max_iter=3),
+        MLPRegressor(hidden_layer_sizes=(4,), max_iter=3),
+    ],
+)
+def test_networks_where_there_is_no_double_precision(base, monkeypatch):
+    """As on the GPUs of Apple."""
+    plain = perceptrons.on_device
+
+    def single(values, device, dtype=None):
+        found = plain(values, device, dtype)
+        if found.dtype == torch.float64:
+            raise TypeError("no float64")
+        return found
+
+    monkeypatch.setattr(perceptrons, "on_device", single)
+    y = LABELS if hasattr(base, "predict_proba") else HEIGHT
+    with pytest.warns(ConvergenceWarning):
+        found, expected = both(base, y, np.float32)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("n_columns", [1, 3, 40])

@@ -123,3 +123,21 @@ def test_checkpoints_hold_arrays_of_the_host(everything_is_held, monkeypatch, tm
     monkeypatch.setattr(module, "is_worth_it", lambda predictions, device: False)
     elsewhere = classifier(engine="torch", device="cpu").fit(X, labels, resume_from=path)
     np.testing.assert_allclose(elsewhere.alpha_, whole.alpha_, atol=1e-9)
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_a_copy_for_which_memory_is_too_small(is_full, monkeypatch):
+    """It only saves time; other failures are failures."""
+    error = torch.OutOfMemoryError("CUDA out of memory.") if is_full else RuntimeError("odd")
+
+    def fails(*args):
+        raise error
+
+    monkeypatch.setattr(module, "is_worth_it", lambda predictions, device: True)
+    monkeypatch.setattr(module, "on_device", fails)
+    predictions = np.zeros((2, 3, 1))
+    if is_full:
+        assert module.held(predictions, CPU) is predictions
+    else:
+        with pytest.raises(RuntimeError, match="odd"):
+            module.held(predictions, CPU)

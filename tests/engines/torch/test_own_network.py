@@ -10,7 +10,12 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.engines import Learner, TorchEngine
-from randsub.engines.torch.layers import advance, seeded_dropout
+from randsub.engines.torch import modules
+from randsub.engines.torch.layers import advance, seeded_dropout, with_own_noise
+from randsub.engines.torch.networks import Task
+from randsub.engines.torch.own_network import _values_per_sample
+from randsub.exceptions import UnsafeLoadWarning, UntrustedTypesError
+from randsub.io import load, save
 from randsub.torch import TorchClassifier, TorchRegressor
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; see make test-torch.")
@@ -167,7 +172,9 @@ def test_noise_belongs_to_each_network():
     kept = layer(values)
     assert abs((kept == 0.0).double().mean().item() - 0.3) < 0.01
     assert abs(kept.mean().item() - 1.0) < 0.02
-    advance(dict(layer.named_buffers()))
+    again = layer(values)
+    assert ((again == 0.0) & (kept == 0.0)).double().mean().item() < 0.1
+    advance(layer, dict(layer.named_buffers()))
     assert ((layer(values) == 0.0) & (kept == 0.0)).double().mean().item() < 0.1
     channels = seeded_dropout(0.5, True, 3)(torch.ones(20, 8, 4, 4)).flatten(2)
     assert (channels == channels[:, :, :1]).all()
@@ -221,3 +228,114 @@ def test_random_numbers_of_the_user_are_left_alone():
     torch.manual_seed(3)
     TorchClassifier(conv, max_epochs=1).fit(X, LABELS)
     assert torch.equal(torch.rand(2), expected)
+
+
+def twice(n_columns, n_outputs):
+    """The same dropout at two places."""
+    from torch import nn
+
+    noise = nn.Dropout(0.5)
+    return nn.Sequential(nn.Linear(n_columns, 8), noise, nn.ReLU(), noise, nn.Linear(8, n_outputs))
+
+
+def test_a_layer_of_dropout_at_two_places():
+    module = with_own_noise(twice(4, 2), seed=3)
+    layers = [part for part in module if hasattr(part, "p")]
+    assert len(layers) == 2
+    values = torch.ones(50, 8)
+    assert ((layers[0](values) == 0.0) != (layers[1](values) == 0.0)).any()
+    engine = TorchEngine(Learner(TorchClassifier(twice, max_epochs=2), np.unique(LABELS), "soft"))
+    together = engine.predict_many(X, LABELS, MASKS, X[:10], SEEDS)
+    alone = engine.predict_many(X, LABELS, MASKS[1:2], X[:10], SEEDS[1:2])
+    np.testing.assert_allclose(alone[0], together[1], atol=1e-6)
+
+
+def lazy(n_columns, n_outputs):
+    from torch import nn
+
+    return nn.LazyLinear(n_outputs)
+
+
+def double(n_columns, n_outputs):
+    return net(n_columns, n_outputs).double()
+
+
+def pair(n_columns, n_outputs):
+    from torch import nn
+
+    class Pair(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(n_columns, n_outputs)
+
+        def forward(self, values):
+            return self.layer(values), values
+
+    return Pair()
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (lazy, "parameter 'weight' has no shape yet: use no lazy layers"),
+        (double, "'0.weight' is torch.float64; networks take and are trained in float32"),
+        (pair, r"to outputs of shape \(n, 3\), got a tuple"),
+    ],
+)
+def test_networks_that_cannot_be_trained_are_told_why(module, message):
+    with pytest.raises(ValueError, match=message):
+        TorchClassifier(module, max_epochs=1).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("base", [TorchClassifier(conv, max_epochs=2), TorchRegressor(net)])
+@pytest.mark.parametrize("format", ["skops", "joblib"])
+def test_an_ensemble_of_networks_is_saved(base, format, tmp_path):
+    pytest.importorskip("skops", reason="skops is not installed.")
+    kind, y = (PRSClassifier, LABELS) if base._classifies else (PRSRegressor, HEIGHT)
+    model = kind(clone(base).set_params(max_epochs=2), n_estimators=3, max_iter=2).fit(X, y)
+    save(model, tmp_path / "model", format=format)
+    if format == "joblib":
+        with pytest.warns(UnsafeLoadWarning):
+            again = load(tmp_path / "model", format=format)
+    else:
+        # The function is the user's, and is named; nothing of it runs before.
+        with pytest.raises(UntrustedTypesError, match=base.module.__name__):
+            load(tmp_path / "model")
+        again = load(tmp_path / "model", trusted=[f"{__name__}.{base.module.__name__}"])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    # A file holds arrays: nothing of PyTorch, whose pickles run code.
+    assert b"torch._utils" not in pickle.dumps(model.estimators_[0])
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [("nonsense", "TorchClassifier does not know device='nonsense'"), ("cuda", "no CUDA GPU")],
+)
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+def test_the_device_of_a_network_is_checked(device, message, engine):
+    if device == "cuda" and torch.cuda.is_available():
+        pytest.skip("There is a GPU.")
+    model = PRSClassifier(TorchClassifier(net, device=device), engine=engine)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, LABELS)
+
+
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+def test_networks_are_trained_on_the_device_of_the_ensemble(engine, monkeypatch):
+    asked = []
+    plain = modules.chosen
+    monkeypatch.setattr(modules, "chosen", lambda device: asked.append(device) or plain(device))
+    base = TorchClassifier(net, max_epochs=1)
+    model = PRSClassifier(base, engine=engine, device="cpu", n_estimators=2, max_iter=1)
+    model.fit(X, LABELS).predict(X)
+    assert set(asked) == {"cpu"}
+    assert {member.device for member in model.estimators_} == {"cpu"}
+
+
+def test_memory_of_a_network_counts_what_its_layers_say():
+    task = Task.of(
+        TorchClassifier(conv, batch_size=10), torch.zeros(40, 60), np.arange(40) % 3, None
+    )
+    layers = [60, 4 * 4 * 8, 4 * 4 * 8, 4 * 4 * 8, 4 * 4 * 8, 3]
+    # The last layer says what the whole does.
+    assert _values_per_sample(task) == sum(layers) + 3

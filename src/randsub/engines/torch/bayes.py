@@ -117,6 +117,8 @@ class TorchDiscriminantFamily(TorchBayesFamily):
             return out
         factor = float(np.sqrt(1.0 / (n_rows - n_classes if IS_UNBIASED else n_rows)))
         rows, query = batch.rows.to(wide), batch.query.to(wide)
+        # A column that is constant must become 0, not a rounding error that looks like a scatter.
+        rows, query = rows - rows[0], query - rows[0]
         center = rows.mean(dim=0)
         rows, query = rows - center, query - center
         belongs = np.eye(n_classes)[codes] / counts

@@ -1,7 +1,8 @@
 """Whether a GPU is faster than the CPU, from counts and from measured times of the parts.
 
-``benchmarks/gpu.py --costs`` measures the times; those below are of an NVIDIA H200 and of one core
-of the machine that it is in. They need not be exact: where they are close, neither choice is bad.
+``benchmarks/gpu.py --parts costs`` measures the times; those below are of an NVIDIA H200 and of one
+core of the machine that it is in. They need not be exact: where they are close, neither choice is
+bad.
 """
 
 from typing import Any

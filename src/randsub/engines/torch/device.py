@@ -92,9 +92,9 @@ def at_work(device: Any) -> Iterator[None]:
     with _TURN, torch.no_grad(), current:
         try:
             yield
-        except torch.OutOfMemoryError as full:
-            raise DeviceError.full(str(device)) from full
         except RuntimeError as failure:
+            if is_out_of_memory(failure):
+                raise DeviceError.full(str(device)) from failure
             if _is_cpu(device) or isinstance(failure, DeviceError):
                 raise
             reason = str(failure).strip().splitlines()[0]
@@ -103,6 +103,15 @@ def at_work(device: Any) -> Iterator[None]:
             if not is_lost:
                 raise
             raise DeviceError.lost(str(device), reason) from failure
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether memory was too small: of a GPU, of its libraries, or of the CPU."""
+    import torch
+
+    words = ("out of memory", "ALLOC_FAILED", "can't allocate memory")
+    is_told = not isinstance(error, DeviceError) and any(one in str(error) for one in words)
+    return isinstance(error, torch.OutOfMemoryError) or is_told
 
 
 def free_bytes(device: Any) -> int:
@@ -217,9 +226,11 @@ def _tried(work: Callable[[], Any], device: Any, is_last: bool, n_bytes: int) ->
     try:
         found = work()
         return found.cpu().numpy() if isinstance(found, torch.Tensor) else found
-    except torch.OutOfMemoryError as full:
+    except RuntimeError as failure:
+        if not is_out_of_memory(failure):
+            raise
         if is_last:
-            raise DeviceError.full(str(device), n_bytes) from full
+            raise DeviceError.full(str(device), n_bytes) from failure
     # Outside the handler: the error holds what has been allocated.
     release(device)
     return None

@@ -104,7 +104,8 @@ class TorchFamily(ABC):
 class Bucket(NamedTuple):
     """Masks of about the same size, as lists of columns of one length.
 
-    The length depends on the size of a mask alone, not on the other masks of a call.
+    Unless they are put together, the length depends on the size of a mask alone, not on the other
+    masks of a call.
 
     Parameters
     ----------

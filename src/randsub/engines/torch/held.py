@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from randsub._typing import FloatArray
-from randsub.engines.torch.device import Tensor, at_work, free_bytes, on_device
+from randsub.engines.torch.device import (
+    Tensor,
+    at_work,
+    free_bytes,
+    is_out_of_memory,
+    on_device,
+    release,
+)
+from randsub.exceptions import DeviceError
 
 # Fewer numbers are added up on the host while a GPU is being asked.
 LARGE = 2**21
@@ -52,7 +60,14 @@ def held(predictions: FloatArray, device: Any) -> "FloatArray | DevicePrediction
         return _HELD[place][1]
     if predictions.nbytes > free_bytes(device):
         return predictions
-    copy = DevicePredictions(predictions, device)
+    try:
+        copy = DevicePredictions(predictions, device)
+    except DeviceError as error:
+        if not isinstance(error.__cause__, RuntimeError) or not is_out_of_memory(error.__cause__):
+            raise
+        # The copy only saves time.
+        release(device)
+        return predictions
     # A bound method: names of a module are gone before its arrays when Python ends.
     forget = _HELD.pop
     _HELD[place] = weakref.ref(predictions, lambda _: forget(place, None)), copy

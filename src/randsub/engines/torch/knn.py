@@ -2,7 +2,8 @@
 
 Products in single precision find candidates, a few more than are needed. Their distances are
 computed again from differences in double precision. Where rounding of the products could have left
-out a nearer row, they are repeated in double precision.
+out a nearer row, they are repeated in double precision; and where even that could, as between rows
+that are close to each other and far from the mean, the differences to all rows are taken.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -31,6 +32,8 @@ GROUP = 32
 SMALL = 2**26
 # Up to this width the distances of neighbours are too small for products in single precision.
 NARROW = 4
+# Numbers that differences to all rows may take at a time.
+DIFFERENCES = 2**24
 
 
 class NeighborsFamily(TorchFamily):
@@ -109,23 +112,47 @@ class _Search(NamedTuple):
 
         rows = self.bucket.cells(self.rows, part)
         query = self.bucket.cells(self.query[asked], part)
-        if self.exactly:
-            places, distances, _ = self._candidates(rows, query, part, rows.dtype)
-            return places, distances
-        places, distances, is_sure = self._candidates(rows, query, part, torch.float32)
-        if rows.dtype != torch.float32:
-            doubtful = ~is_sure
-            for t in torch.nonzero(doubtful.any(dim=1)).flatten().tolist():
-                which = torch.nonzero(doubtful[t]).flatten()
+        dtype = rows.dtype if self.exactly else torch.float32
+        return self._by_products(rows, query, part, dtype)
+
+    def _by_products(
+        self, rows: Tensor, query: Tensor, part: slice, dtype: Any
+    ) -> tuple[Tensor, Tensor]:
+        """The nearest rows by products of a precision; where that is too low, by a better way."""
+        import torch
+
+        places, distances, is_sure = self._candidates(rows, query, part, dtype)
+        for t in torch.nonzero(~is_sure.all(dim=1)).flatten().tolist():
+            which = torch.nonzero(~is_sure[t]).flatten()
+            own, asking = rows[t : t + 1], query[t : t + 1, which]
+            if dtype == rows.dtype:
+                better = self._by_differences(own[0], asking[0])
+            else:
                 one = slice(part.start + t, part.start + t + 1)
-                better = self._candidates(rows[t : t + 1], query[t : t + 1, which], one, rows.dtype)
-                places[t, which], distances[t, which] = better[0][0], better[1][0]
+                better = self._by_products(own, asking, one, rows.dtype)
+            places[t, which], distances[t, which] = (found.squeeze(0) for found in better)
         return places, distances
+
+    def _by_differences(self, rows: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
+        """The nearest of all rows (n, w) to queries (q, w), (1, q, k)."""
+        import torch
+
+        places, distances = [], []
+        for asked in query.split(max(DIFFERENCES // rows.numel(), 1)):
+            squares = (rows - asked[:, None, :]).square_().sum(dim=-1)
+            nearest, order = squares.sort(dim=-1, stable=True)
+            distances.append(nearest[:, : self.n_neighbors])
+            places.append(order[:, : self.n_neighbors])
+        return torch.cat(places)[None], torch.cat(distances)[None]
 
     def _candidates(
         self, rows: Tensor, query: Tensor, part: slice, dtype: Any
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The nearest of the candidates, and for each query whether there is no nearer row."""
+        """The nearest of the candidates, and for each query whether there is no nearer row.
+
+        In the precision of the rows themselves it is enough if a nearer one is so by the last
+        digits alone.
+        """
         import torch
 
         products, squares = _products(rows.to(dtype), query.to(dtype))
@@ -143,7 +170,10 @@ class _Search(NamedTuple):
             # What rounding can add to a product of so many terms.
             unit = torch.finfo(dtype).eps * (self.bucket.width + 8)
             error = unit * (lengths.sqrt() + squares.amax(dim=1, keepdim=True).sqrt()).square()
-            is_sure = exact[..., k - 1] < found.amax(dim=-1) + lengths - error
+            farthest = exact[..., k - 1]
+            is_sure = (farthest < found.amax(dim=-1) + lengths - error) | (farthest == 0.0)
+            if dtype == self.rows.dtype:
+                is_sure |= error <= torch.finfo(dtype).eps ** 0.5 * farthest
         return places[..., :k], exact[..., :k], is_sure
 
     def _distances(self, places: Tensor, query: Tensor, part: slice) -> Tensor:

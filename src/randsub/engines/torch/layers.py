@@ -44,6 +44,8 @@ def _kind() -> Any:
         def __init__(self, p: float, of_channels: bool, draws: int) -> None:
             super().__init__()
             self.p, self.of_channels = p, of_channels
+            # Uses of the layer in this step: each has noise of its own.
+            self.n_uses = 0
             self.register_buffer(NAME, torch.tensor(draws, dtype=torch.int64))
 
         def forward(self, values: Tensor) -> Tensor:
@@ -54,6 +56,8 @@ def _kind() -> Any:
             if self.of_channels:
                 shape[2:] = [1] * (len(shape) - 2)
             places = torch.arange(prod(shape), device=values.device).reshape(shape)
+            places = places + (self.n_uses << 40)
+            self.n_uses += 1
             kept = uniform(getattr(self, NAME), places) >= self.p
             return values * kept / max(1.0 - self.p, 1e-12)
 
@@ -93,7 +97,8 @@ def with_own_noise(module: Any, seed: int) -> Any:
     if type(module) in kinds:
         module = nn.Sequential(module)
     for part in [*module.modules()]:
-        for name, child in part.named_children():
+        # named_children would leave out the second place of a layer.
+        for name, child in [*part._modules.items()]:
             if type(child) in kinds:
                 # Far apart, and within the numbers of 63 bits.
                 draws = (seed * 2**31 + next(numbers) * 2**20) % 2**62
@@ -101,8 +106,11 @@ def with_own_noise(module: Any, seed: int) -> Any:
     return module
 
 
-def advance(buffers: dict[str, Tensor]) -> None:
-    """New noise for the next step, in place."""
+def advance(module: Any, buffers: dict[str, Tensor]) -> None:
+    """New noise for the next step of networks with these stacked buffers, in place."""
+    for part in module.modules():
+        if hasattr(part, NAME):
+            part.n_uses = 0
     for name, buffer in buffers.items():
         if name.rpartition(".")[2] == NAME:
             buffer += 1
@@ -112,6 +120,13 @@ def check_parts(module: Any) -> None:
     """Raise if some part of a network cannot be trained in many networks at once."""
     import torch
 
+    for name, one in module.named_parameters():
+        if isinstance(one, torch.nn.parameter.UninitializedParameter):
+            raise ValueError(f"The parameter {name!r} has no shape yet: use no lazy layers.")
+        if one.requires_grad and one.dtype != torch.float32:
+            raise ValueError(
+                f"The parameter {name!r} is {one.dtype}; networks take and are trained in float32."
+            )
     for part in module.modules():
         is_batch_norm = isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
         if is_batch_norm or getattr(part, "track_running_stats", False):

@@ -1,14 +1,8 @@
-"""A network of the user as a scikit-learn estimator, and many masked copies of it at once.
+"""A network of the user as a scikit-learn estimator."""
 
-A network sees all columns: those that its mask does not hold are 0, the mean of a scaled column. So
-its layers may depend on places, as those of a convolutional network do. The parameters of all
-networks are stacked, and :mod:`torch.func` computes losses and gradients of all of them.
-"""
-
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -17,10 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from randsub._sklearn import DocumentedEstimator, Interval, check_sample_weight
-from randsub._typing import BoolArray, FloatArray, IntArray
+from randsub._typing import FloatArray, IntArray
 from randsub.engines.torch.device import Tensor, at_work, chosen, obstacle_of, on_device
-from randsub.engines.torch.layers import advance, check_parts, with_own_noise
-from randsub.engines.torch.shuffles import Shuffles
+from randsub.engines.torch.networks import Task, built, tensors_of, train
 
 # Rows of which a fitted network predicts the values at a time.
 ROWS_AT_ONCE = 4096
@@ -90,22 +83,45 @@ class TorchEstimator(DocumentedEstimator):
             (state,) = train(task, np.ones((1, X.shape[1]), dtype=bool), [seed]).states()
         return self._finish(task, state, seed, np.arange(X.shape[1]), X.shape[1])
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A file holds arrays, and the network is built again by its function when it is read.
+        state: dict[str, Any] = dict(super().__getstate__())
+        module = state.pop("module_", None)
+        if module is not None:
+            state["_arrays"] = {name: one.numpy() for name, one in tensors_of(module).items()}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        arrays = state.pop("_arrays", None)
+        super().__setstate__(state)
+        if arrays is not None:
+            import torch
+
+            n_outputs = len(self.classes_) if self._classifies else 1
+            tensors = {name: torch.from_numpy(np.array(one)) for name, one in arrays.items()}
+            self._assemble(built(self.module, self.n_inputs_, n_outputs, 0), tensors)
+
     def _encode(self, y: Any) -> Any:
         """Targets, or class numbers; sets the fitted attributes of the targets."""
         raise NotImplementedError
 
     def _finish(
-        self, task: "Task", state: dict[str, Tensor], seed: int, columns: IntArray, width: int
+        self, task: Task, state: dict[str, Tensor], seed: int, columns: IntArray, width: int
     ) -> Self:
         """Keep a trained network, for some of the columns of a table."""
-        self.module_ = task.build(seed).requires_grad_(False)
-        # Tied parameters have one name, and some buffers are in no state_dict.
-        for name, own in _tensors(self.module_).items():
-            own.copy_(state[name])
-        self.module_.eval()
+        self._assemble(task.build(seed), state)
         self.columns_, self.n_inputs_ = columns, width
         self.n_features_in_ = len(columns)
         return self
+
+    def _assemble(self, module: Any, state: dict[str, Tensor]) -> None:
+        """Keep a network with a state."""
+        self.module_ = module.requires_grad_(False)
+        # Tied parameters have one name, and some buffers are in no state_dict.
+        for name, own in tensors_of(self.module_).items():
+            own.copy_(state[name])
+        self.module_.eval()
 
     def _values(self, X: Any) -> FloatArray:
         """Outputs of the network (n, O)."""
@@ -117,7 +133,7 @@ class TorchEstimator(DocumentedEstimator):
         device = chosen("cpu" if obstacle_of(self.device) else self.device)
         with at_work(device):
             # Not moved for good: fitted models are kept, sent and written on the CPU.
-            state = {name: one.to(device) for name, one in _tensors(self.module_).items()}
+            state = {name: one.to(device) for name, one in tensors_of(self.module_).items()}
             answers = []
             for begin in range(0, len(X), ROWS_AT_ONCE):
                 part = on_device(X[begin : begin + ROWS_AT_ONCE], device)
@@ -254,194 +270,3 @@ class TorchRegressor(RegressorMixin, TorchEstimator):
         """
         values = self._values(X)[:, 0]
         return self.center_ + self.scale_ * values
-
-
-# -- many at once ----------------------------------------------------------------------------------
-
-
-class Task(NamedTuple):
-    """What all networks of a call share.
-
-    Parameters
-    ----------
-    estimator : TorchEstimator
-    rows : tensor of shape (n, width)
-        In single precision, all columns.
-    targets : tensor of shape (n,)
-    weights : tensor of shape (n,)
-    n_outputs : int
-    """
-
-    estimator: TorchEstimator
-    rows: Tensor
-    targets: Tensor
-    weights: Tensor
-    n_outputs: int
-
-    @classmethod
-    def of(
-        cls, estimator: TorchEstimator, rows: Tensor, targets: Any, weights: FloatArray | None
-    ) -> "Task":
-        """From rows on the device, and targets or class numbers from 0 on."""
-        import torch
-
-        classifies, device = estimator._classifies, rows.device
-        dtype = torch.int64 if classifies else torch.float32
-        weights = np.ones(len(rows)) if weights is None else weights
-        n_outputs = int(np.max(targets)) + 1 if classifies else 1
-        return cls(
-            estimator,
-            rows.to(torch.float32),
-            on_device(targets, device, dtype),
-            on_device(weights, device, torch.float32),
-            n_outputs,
-        )
-
-    def build(self, seed: int) -> Any:
-        """A new network on the CPU, with initial parameters from a seed."""
-        import torch
-
-        factory = self.estimator.module
-        if isinstance(factory, torch.nn.Module):
-            raise TypeError(
-                "module must be a function that builds a network from the numbers of columns and "
-                f"outputs, got a network, {type(factory).__name__}."
-            )
-        with torch.random.fork_rng(devices=[]):
-            # torch.manual_seed would seed all GPUs, too.
-            torch.default_generator.manual_seed(seed)
-            module = factory(self.rows.shape[1], self.n_outputs)
-        if not isinstance(module, torch.nn.Module):
-            raise TypeError(f"module must return a torch.nn.Module, got {module!r}.")
-        check_parts(module)
-        return with_own_noise(module, seed)
-
-    def check_outputs(self, module: Any) -> None:
-        """Raise unless a network, on the CPU, has the outputs that it is asked for."""
-        values = module.eval()(self.rows[:1].cpu())
-        module.train()
-        if tuple(values.shape) != (1, self.n_outputs):
-            raise ValueError(
-                f"module must map inputs of shape (n, {self.rows.shape[1]}) to outputs of shape "
-                f"(n, {self.n_outputs}), got {tuple(values.shape)} for n=1."
-            )
-
-    def loss(self, values: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-        """Mean loss of outputs (b, O)."""
-        import torch
-
-        if self.estimator._classifies:
-            each = torch.nn.functional.cross_entropy(values, targets, reduction="none")
-        else:
-            each = (values[:, 0] - targets).square()
-        # A step may have samples of weight 0 alone.
-        return (each * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)
-
-
-def _tensors(module: Any) -> dict[str, Tensor]:
-    """Parameters and buffers of a network by name; tied ones once."""
-    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
-
-
-class Stack(NamedTuple):
-    """Networks with stacked parameters and buffers, (B, ...) each."""
-
-    skeleton: Any
-    parameters: dict[str, Tensor]
-    buffers: dict[str, Tensor]
-
-    def values(self, inputs: Tensor, part: slice = slice(None)) -> Tensor:
-        """Outputs (B, n, O) of inputs (B, n, width), with dropout and the like switched off."""
-        import torch
-
-        self.skeleton.eval()
-        state = [{name: one[part] for name, one in group.items()} for group in self[1:]]
-        return torch.func.vmap(self._call)(*state, inputs)
-
-    def states(self) -> list[dict[str, Tensor]]:
-        """The state of each network, on the CPU."""
-        stacked = {name: one.cpu() for group in self[1:] for name, one in group.items()}
-        n_networks = len(next(iter(stacked.values())))
-        return [{name: one[n].clone() for name, one in stacked.items()} for n in range(n_networks)]
-
-    def _call(self, parameters: Any, buffers: Any, inputs: Tensor) -> Tensor:
-        import torch
-
-        return torch.func.functional_call(self.skeleton, (parameters, buffers), (inputs,))
-
-
-def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
-    """Train a network per mask (B, width), each from its own seed, all at once."""
-    import torch
-
-    estimator, device = task.estimator, task.rows.device
-    modules = [task.build(seed) for seed in seeds]
-    task.check_outputs(modules[0])
-    learned = [name for name, one in modules[0].named_parameters() if one.requires_grad]
-    parameters, buffers = torch.func.stack_module_state(modules)
-    # What the user has frozen stays as it is, like a buffer.
-    buffers |= {name: one for name, one in parameters.items() if name not in learned}
-    parameters = {name: parameters[name].detach().to(device) for name in learned}
-    buffers = {name: one.detach().to(device) for name, one in buffers.items()}
-    stack = Stack(modules[0].to(device), parameters, buffers)
-
-    def loss(parameters: Any, buffers: Any, inputs: Tensor, targets: Any, weights: Any) -> Tensor:
-        return task.loss(stack._call(parameters, buffers, inputs), targets, weights)
-
-    gradient = torch.func.vmap(torch.func.grad(loss), randomness="different")
-    held = on_device(masks, device, torch.float32)[:, None, :]
-    n_rows = len(task.rows)
-    shuffles = Shuffles([np.random.RandomState(seed) for seed in seeds], n_rows, shuffles=True)
-    adam = _Adam(parameters, float(estimator.lr), float(estimator.weight_decay))
-    bounds = [*range(0, n_rows, int(estimator.batch_size)), n_rows]
-    n_gpus = torch.cuda.device_count() if device.type == "cuda" else 0
-    try:
-        with torch.random.fork_rng(devices=range(n_gpus)):
-            # For other random layers than those of dropout.
-            torch.manual_seed(int(seeds[0]))
-            for _ in range(int(estimator.max_epochs)):
-                order = on_device(shuffles.epoch(), device)
-                # Dropout and the like are for training.
-                stack.skeleton.train()
-                for begin, end in pairwise(bounds):
-                    rows = order[:, begin:end]
-                    inputs = task.rows[rows] * held
-                    adam.step(
-                        gradient(
-                            parameters, buffers, inputs, task.targets[rows], task.weights[rows]
-                        )
-                    )
-                    advance(buffers)
-    finally:
-        shuffles.close()
-    if not all(bool(one.isfinite().all()) for one in parameters.values()):
-        raise ValueError(
-            "A network has parameters that are NaN or infinite after training: lower lr, which is "
-            f"{estimator.lr:g}, or scale the columns."
-        )
-    return stack
-
-
-class _Adam:
-    """Adam with decoupled weight decay, on stacked parameters in place."""
-
-    def __init__(self, parameters: dict[str, Tensor], rate: float, decay: float) -> None:
-        import torch
-
-        self._parameters, self._rate, self._decay = parameters, rate, decay
-        self._first = {name: torch.zeros_like(one) for name, one in parameters.items()}
-        self._second = {name: torch.zeros_like(one) for name, one in parameters.items()}
-        self._n_steps = 0
-
-    def step(self, gradients: dict[str, Tensor]) -> None:
-        """Update the parameters."""
-        self._n_steps += 1
-        rate = self._rate / (1.0 - 0.9**self._n_steps)
-        correction = (1.0 - 0.999**self._n_steps) ** 0.5
-        for name, gradient in gradients.items():
-            first, second = self._first[name], self._second[name]
-            first.mul_(0.9).add_(gradient, alpha=0.1)
-            second.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-            parameter = self._parameters[name]
-            parameter.mul_(1.0 - self._rate * self._decay)
-            parameter.addcdiv_(first, second.sqrt() / correction + 1e-8, value=-rate)

@@ -9,9 +9,15 @@ from randsub._tables import frame_kind, to_array
 from randsub._typing import FloatArray, Table
 from randsub.engines.base import Learner, aligned, set_seeds
 from randsub.engines.compiled import Parameters
-from randsub.engines.torch.device import Tensor, in_portions, joined, mask_portions
+from randsub.engines.torch.device import (
+    Tensor,
+    in_portions,
+    joined,
+    mask_portions,
+    wide_dtype,
+)
 from randsub.engines.torch.family import DeviceBatch, TorchFamily, concluded
-from randsub.engines.torch.modules import Task, train
+from randsub.engines.torch.networks import Task, train
 
 PARAMETERS = Parameters(
     fixed={},
@@ -37,6 +43,7 @@ class OwnNetworkFamily(TorchFamily):
         task, present, estimator = _task(learner, batch)
         whole, query = batch.whole_masks(), batch.whole(batch.query)
         hard = learner.voting == "hard"
+        n_values = _values_per_sample(task)
 
         def answer(masks: slice) -> FloatArray:
             import torch
@@ -48,11 +55,13 @@ class OwnNetworkFamily(TorchFamily):
                 inputs = query[asked][None] * held[those][:, None, :]
                 values = stack.values(inputs.to(torch.float32), those)
                 if learner.classes is None:
-                    return estimator.center_ + estimator.scale_ * values.double()
+                    return estimator.center_ + estimator.scale_ * values.to(
+                        wide_dtype(batch.device)
+                    )
                 return concluded(values, hard=hard)
 
             found = np.empty((len(held), len(query), task.n_outputs))
-            n_bytes = 16 * query.shape[1] * 4
+            n_bytes = 8 * (query.shape[1] + n_values)
             in_portions(work, len(held), len(query), n_bytes, batch.device, found, nested=True)
             return found
 
@@ -116,7 +125,24 @@ def _seeds(learner: Learner, batch: DeviceBatch, masks: slice) -> list[int]:
 
 
 def _bytes(task: Task) -> int:
-    """A guess at the memory of a network in training; where it is too low, portions are halved."""
+    """About the memory of a network in training; where it is too low, portions are halved."""
     n_parameters = sum(one.numel() for one in task.build(0).parameters())
     size = min(int(task.estimator.batch_size), len(task.rows))
-    return 32 * (n_parameters + size * task.rows.shape[1]) + 24 * len(task.rows)
+    # Parameters with their gradients and moments; outputs of layers with theirs.
+    n_values = task.rows.shape[1] + _values_per_sample(task)
+    return 32 * n_parameters + 12 * size * n_values + 24 * len(task.rows)
+
+
+def _values_per_sample(task: Task) -> int:
+    """Numbers in the outputs of all layers for one sample."""
+    sizes: list[int] = []
+
+    def count(layer: Any, inputs: Any, output: Any) -> None:
+        if hasattr(output, "numel"):
+            sizes.append(output.numel())
+
+    network = task.build(0)
+    for layer in network.modules():
+        layer.register_forward_hook(count)
+    task.check_outputs(network)
+    return sum(sizes)

@@ -197,7 +197,8 @@ class Training:
         try:
             for epoch in range(1, estimator.max_iter + 1):
                 self._order.copy_(on_device(self._shuffles.epoch(), self._order.device))
-                self._rate.copy_(on_device(self._rates[:, np.newaxis], self._rate.device))
+                rates = self._rates[:, np.newaxis]
+                self._rate.copy_(on_device(rates, self._rate.device, self._rate.dtype))
                 self._at.zero_()
                 self._losses.zero_()
                 for one in sizes:

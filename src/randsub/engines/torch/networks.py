@@ -1,0 +1,209 @@
+"""Many masked copies of a network of the user, trained at once.
+
+A network sees all columns: those that its mask does not hold are 0, the mean of a scaled column. So
+its layers may depend on places, as those of a convolutional network do. The parameters of all
+networks are stacked, and :mod:`torch.func` computes losses and gradients of all of them.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from randsub._typing import BoolArray, FloatArray
+from randsub.engines.torch.device import Tensor, on_device
+from randsub.engines.torch.layers import advance, check_parts, with_own_noise
+from randsub.engines.torch.shuffles import Shuffles
+
+
+class Task(NamedTuple):
+    """What all networks of a call share.
+
+    Parameters
+    ----------
+    estimator : TorchClassifier or TorchRegressor
+    rows : tensor of shape (n, width)
+        In single precision, all columns.
+    targets : tensor of shape (n,)
+    weights : tensor of shape (n,)
+    n_outputs : int
+    """
+
+    estimator: Any
+    rows: Tensor
+    targets: Tensor
+    weights: Tensor
+    n_outputs: int
+
+    @classmethod
+    def of(cls, estimator: Any, rows: Tensor, targets: Any, weights: FloatArray | None) -> "Task":
+        """From rows on the device, and targets or class numbers from 0 on."""
+        import torch
+
+        classifies, device = estimator._classifies, rows.device
+        dtype = torch.int64 if classifies else torch.float32
+        weights = np.ones(len(rows)) if weights is None else weights
+        n_outputs = int(np.max(targets)) + 1 if classifies else 1
+        return cls(
+            estimator,
+            rows.to(torch.float32),
+            on_device(targets, device, dtype),
+            on_device(weights, device, torch.float32),
+            n_outputs,
+        )
+
+    def build(self, seed: int) -> Any:
+        """A new network on the CPU, with initial parameters from a seed."""
+        return built(self.estimator.module, self.rows.shape[1], self.n_outputs, seed)
+
+    def check_outputs(self, module: Any) -> None:
+        """Raise unless a network, on the CPU, has the outputs that it is asked for."""
+        values = module.eval()(self.rows[:1].cpu())
+        module.train()
+        shape = getattr(values, "shape", None)
+        if shape != (1, self.n_outputs):
+            got = f"a {type(values).__name__}" if shape is None else f"{tuple(shape)} for n=1"
+            raise ValueError(
+                f"module must map inputs of shape (n, {self.rows.shape[1]}) to outputs of shape "
+                f"(n, {self.n_outputs}), got {got}."
+            )
+
+    def loss(self, values: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+        """Mean loss of outputs (b, O)."""
+        import torch
+
+        if self.estimator._classifies:
+            each = torch.nn.functional.cross_entropy(values, targets, reduction="none")
+        else:
+            each = (values[:, 0] - targets).square()
+        # A step may have samples of weight 0 alone.
+        return (each * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)
+
+
+def built(factory: Callable[[int, int], Any], n_columns: int, n_outputs: int, seed: int) -> Any:
+    """A new network of the user on the CPU, checked, with initial parameters from a seed."""
+    import torch
+
+    if isinstance(factory, torch.nn.Module):
+        raise TypeError(
+            "module must be a function that builds a network from the numbers of columns and "
+            f"outputs, got a network, {type(factory).__name__}."
+        )
+    with torch.random.fork_rng(devices=[]):
+        # torch.manual_seed would seed all GPUs, too.
+        torch.default_generator.manual_seed(seed)
+        module = factory(n_columns, n_outputs)
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"module must return a torch.nn.Module, got {module!r}.")
+    check_parts(module)
+    return with_own_noise(module, seed)
+
+
+def tensors_of(module: Any) -> dict[str, Tensor]:
+    """Parameters and buffers of a network by name; tied ones once."""
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+class Stack(NamedTuple):
+    """Networks with stacked parameters and buffers, (B, ...) each."""
+
+    skeleton: Any
+    parameters: dict[str, Tensor]
+    buffers: dict[str, Tensor]
+
+    def values(self, inputs: Tensor, part: slice = slice(None)) -> Tensor:
+        """Outputs (B, n, O) of inputs (B, n, width), with dropout and the like switched off."""
+        import torch
+
+        self.skeleton.eval()
+        state = [{name: one[part] for name, one in group.items()} for group in self[1:]]
+        return torch.func.vmap(self._call)(*state, inputs)
+
+    def states(self) -> list[dict[str, Tensor]]:
+        """The state of each network, on the CPU."""
+        stacked = {name: one.cpu() for group in self[1:] for name, one in group.items()}
+        n_networks = len(next(iter(stacked.values())))
+        return [{name: one[n].clone() for name, one in stacked.items()} for n in range(n_networks)]
+
+    def _call(self, parameters: Any, buffers: Any, inputs: Tensor) -> Tensor:
+        import torch
+
+        return torch.func.functional_call(self.skeleton, (parameters, buffers), (inputs,))
+
+
+def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
+    """Train a network per mask (B, width), each from its own seed, all at once."""
+    import torch
+
+    estimator, device = task.estimator, task.rows.device
+    modules = [task.build(seed) for seed in seeds]
+    task.check_outputs(modules[0])
+    learned = [name for name, one in modules[0].named_parameters() if one.requires_grad]
+    parameters, buffers = torch.func.stack_module_state(modules)
+    # What the user has frozen stays as it is, like a buffer.
+    buffers |= {name: one for name, one in parameters.items() if name not in learned}
+    parameters = {name: parameters[name].detach().to(device) for name in learned}
+    buffers = {name: one.detach().to(device) for name, one in buffers.items()}
+    stack = Stack(modules[0].to(device), parameters, buffers)
+
+    def loss(parameters: Any, buffers: Any, inputs: Tensor, targets: Any, weights: Any) -> Tensor:
+        return task.loss(stack._call(parameters, buffers, inputs), targets, weights)
+
+    gradient = torch.func.vmap(torch.func.grad(loss), randomness="different")
+    held = on_device(masks, device, torch.float32)[:, None, :]
+    n_rows = len(task.rows)
+    shuffles = Shuffles([np.random.RandomState(seed) for seed in seeds], n_rows, shuffles=True)
+    adam = _Adam(parameters, float(estimator.lr), float(estimator.weight_decay))
+    bounds = [*range(0, n_rows, int(estimator.batch_size)), n_rows]
+    n_gpus = torch.cuda.device_count() if device.type == "cuda" else 0
+    try:
+        with torch.random.fork_rng(devices=range(n_gpus)):
+            # For other random layers than those of dropout.
+            torch.manual_seed(int(seeds[0]))
+            for _ in range(int(estimator.max_epochs)):
+                order = on_device(shuffles.epoch(), device)
+                # Dropout and the like are for training.
+                stack.skeleton.train()
+                for begin, end in pairwise(bounds):
+                    rows = order[:, begin:end]
+                    inputs = task.rows[rows] * held
+                    adam.step(
+                        gradient(
+                            parameters, buffers, inputs, task.targets[rows], task.weights[rows]
+                        )
+                    )
+                    advance(stack.skeleton, buffers)
+    finally:
+        shuffles.close()
+    if not all(bool(one.isfinite().all()) for one in parameters.values()):
+        raise ValueError(
+            "A network has parameters that are NaN or infinite after training: lower lr, which is "
+            f"{estimator.lr:g}, or scale the columns."
+        )
+    return stack
+
+
+class _Adam:
+    """Adam with decoupled weight decay, on stacked parameters in place."""
+
+    def __init__(self, parameters: dict[str, Tensor], rate: float, decay: float) -> None:
+        import torch
+
+        self._parameters, self._rate, self._decay = parameters, rate, decay
+        self._first = {name: torch.zeros_like(one) for name, one in parameters.items()}
+        self._second = {name: torch.zeros_like(one) for name, one in parameters.items()}
+        self._n_steps = 0
+
+    def step(self, gradients: dict[str, Tensor]) -> None:
+        """Update the parameters."""
+        self._n_steps += 1
+        rate = self._rate / (1.0 - 0.9**self._n_steps)
+        correction = (1.0 - 0.999**self._n_steps) ** 0.5
+        for name, gradient in gradients.items():
+            first, second = self._first[name], self._second[name]
+            first.mul_(0.9).add_(gradient, alpha=0.1)
+            second.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+            parameter = self._parameters[name]
+            parameter.mul_(1.0 - self._rate * self._decay)
+            parameter.addcdiv_(first, second.sqrt() / correction + 1e-8, value=-rate)
