@@ -15,7 +15,7 @@ from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner, TorchEngine
 from randsub.engines.torch.cost import takes_over
-from randsub.engines.torch.device import check_device, obstacle_of
+from randsub.engines.torch.device import check_device
 from randsub.engines.torch.modules import TorchEstimator
 from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.standardize import Standardizer
@@ -188,12 +188,7 @@ def prepare(model: Any, given: Given, seed: IntArray) -> FitData:
         val_strata=val_strata,
         val_loss_weight=judges.loss_weight(),
         standardizer=standardizer,
-        dispatcher=Dispatcher(
-            engines,
-            data,
-            model.n_jobs,
-            time_limit=model.task_timeout,
-        ),
+        dispatcher=Dispatcher(engines, data, model.n_jobs, time_limit=model.task_timeout),
         feature_names=list(getattr(model, "feature_names_in_", ())),
         engine_names=engine_names(engines, given.names),
     )
@@ -267,12 +262,7 @@ def _placed(learner: Learner) -> Learner:
 
 
 def find_engine(
-    model: Any,
-    learner: Learner,
-    data: Data,
-    y: Any,
-    n_train: int,
-    base: int = 0,
+    model: Any, learner: Learner, data: Data, y: Any, n_train: int, base: int = 0
 ) -> Choice:
     """The first engine that reproduces a base model on this data, or that of the user.
 
@@ -284,9 +274,7 @@ def find_engine(
     if engine == "torch" or learner.device not in (None, "cpu"):
         check_device(learner.device)
     if isinstance(estimator, TorchEstimator):
-        reason = obstacle_of(estimator.device)
-        if reason is not None:
-            raise ValueError(f"The base model {type(estimator).__name__} {reason}.")
+        estimator.check_device()
 
     def obstacle(engine: type[Engine]) -> str | None:
         if engine.most_rows is not None and n_train > engine.most_rows:

@@ -69,9 +69,7 @@ class TorchEstimator(DocumentedEstimator):
             The fitted estimator.
         """
         self._validate_params()
-        reason = obstacle_of(self.device)
-        if reason is not None:
-            raise ValueError(f"{type(self).__name__} {reason}.")
+        self.check_device()
         X, y = validate_data(self, X, y, dtype=np.float32, y_numeric=not self._classifies)
         weights = None
         if sample_weight is not None:
@@ -82,6 +80,12 @@ class TorchEstimator(DocumentedEstimator):
             task = Task.of(self, on_device(X, device), self._encode(y), weights)
             (state,) = train(task, np.ones((1, X.shape[1]), dtype=bool), [seed]).states()
         return self._finish(task, state, seed, np.arange(X.shape[1]), X.shape[1])
+
+    def check_device(self) -> None:
+        """Raise a ValueError if no network can be trained on the device."""
+        reason = obstacle_of(self.device)
+        if reason is not None:
+            raise ValueError(f"{type(self).__name__} {reason}.")
 
     def __getstate__(self) -> dict[str, Any]:
         # A file holds arrays, and the network is built again by its function when it is read.
