@@ -339,3 +339,16 @@ def test_memory_of_a_network_counts_what_its_layers_say():
     layers = [60, 4 * 4 * 8, 4 * 4 * 8, 4 * 4 * 8, 4 * 4 * 8, 3]
     # The last layer says what the whole does.
     assert _values_per_sample(task) == sum(layers) + 3
+
+
+def with_short_numbers(n_columns, n_outputs):
+    module = net(n_columns, n_outputs)
+    module.register_buffer("short", torch.ones(2, dtype=torch.bfloat16))
+    return module
+
+
+def test_networks_with_numbers_that_numpy_does_not_have_are_pickled():
+    model = TorchClassifier(with_short_numbers, max_epochs=1).fit(X, LABELS)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.module_.short.dtype == torch.bfloat16
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

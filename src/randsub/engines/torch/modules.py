@@ -90,9 +90,11 @@ class TorchEstimator(DocumentedEstimator):
     def __getstate__(self) -> dict[str, Any]:
         # A file holds arrays, and the network is built again by its function when it is read.
         state: dict[str, Any] = dict(super().__getstate__())
-        module = state.pop("module_", None)
-        if module is not None:
-            state["_arrays"] = {name: one.numpy() for name, one in tensors_of(module).items()}
+        tensors = tensors_of(state["module_"]) if "module_" in state else {}
+        # NumPy has no bfloat16, say; then the network is written as it is.
+        if tensors and all(str(one.dtype)[6:] in np.sctypeDict for one in tensors.values()):
+            del state["module_"]
+            state["_arrays"] = {name: one.numpy() for name, one in tensors.items()}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
