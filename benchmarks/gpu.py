@@ -359,6 +359,8 @@ def main() -> None:
     parser.add_argument("--mnist-bases", nargs="+", default=["knn", "mlp"])
     parser.add_argument("--output", type=Path, help="folder for maps of alpha")
     args = parser.parse_args()
+    if args.output is not None:
+        args.output.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
     threads = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
     print(json.dumps({"device": args.device, **threads}), flush=True)
