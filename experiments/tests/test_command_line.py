@@ -356,6 +356,7 @@ def test_warnings_are_sentences(monkeypatch, capsys):
         ["simulated", "--ablations", "baseline"],
         ["ablation", "--methods", "prs"],
         ["mnist", "--noise", "-1"],
+        ["mnist", "--salt-and-pepper", "1.1"],
         ["page"],
     ],
     ids=lambda words: " ".join(words) or "empty",

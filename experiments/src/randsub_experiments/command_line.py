@@ -80,6 +80,13 @@ def _number(text: str) -> float:
     return value
 
 
+def _probability(text: str) -> float:
+    value = _number(text)
+    if value > 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return value
+
+
 def _flag(text: str, metavar: str, type: Any = str, **more: Any) -> dict[str, Any]:
     return {"help": text, "metavar": metavar, "type": type, **more}
 
@@ -99,6 +106,9 @@ _FLAGS: Final[Mapping[str, dict[str, Any]]] = {
         "test samples; another number draws other training samples too", "N", _whole(2)
     ),
     "noise": _flag("standard deviation of the noise on the images, whose ink is 1", "SD", _number),
+    "salt_and_pepper": _flag(
+        "probability with which a pixel is replaced by ink or background", "P", _probability
+    ),
     "coefficients": _flag("coefficients of each kind of penalty", "LAMBDA", _number, nargs="+"),
     "trees": _flag("trees of each forest of GENIE3", "N", _whole(1)),
     "rase_candidates": _flag("subsets RaSE chooses a member among", "B", _whole(1)),

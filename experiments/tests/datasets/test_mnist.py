@@ -75,10 +75,38 @@ def test_noise_is_gaussian_unclipped_and_leaves_the_split_alone(home):
     assert len({image.tobytes() for part in added for image in part}) == sum(map(len, added))
 
 
+def test_salt_and_pepper_replaces_pixels_by_ink_and_background_and_no_others(home):
+    clean, noisy = (
+        load_mnist(home, salt_and_pepper=share, random_state=3) for share in (0.0, 0.25)
+    )
+    before, after = (
+        np.concatenate([getattr(images, f"X_{part}") for part in PARTS])
+        for images in (clean, noisy)
+    )
+    np.testing.assert_array_equal(noisy.y_train, clean.y_train)
+    changed = before != after
+    assert set(np.unique(after[changed])) == {0.0, 1.0}
+    # An eighth is ink, and an eighth background, wherever the pixel was something else.
+    for value in (0.0, 1.0):
+        others = before != value
+        n, k = np.count_nonzero(others), np.count_nonzero(after[others] == value)
+        assert stats.binomtest(k, n, 0.125).pvalue > 1e-3
+    everything = load_mnist(home, salt_and_pepper=1.0, random_state=3)
+    assert set(np.unique(everything.X_train)) == {0.0, 1.0}
+
+
+def test_pixels_that_are_replaced_have_no_gaussian_noise(home):
+    images = load_mnist(home, noise=0.5, salt_and_pepper=0.25, random_state=3)
+    share = np.mean(np.isin(images.X_train, (0.0, 1.0)))
+    n = images.X_train.size
+    assert stats.binomtest(round(share * n), n, 0.25).pvalue > 1e-3
+
+
 def test_the_noise_does_not_depend_on_the_size_of_a_block(home, monkeypatch):
-    whole = load_mnist(home, noise=0.5, random_state=3)
+    kinds = {"noise": 0.5, "salt_and_pepper": 0.2}
+    whole = load_mnist(home, **kinds, random_state=3)
     monkeypatch.setattr("randsub_experiments.datasets.mnist._BLOCK", 3)
-    np.testing.assert_array_equal(load_mnist(home, noise=0.5, random_state=3).X_val, whole.X_val)
+    np.testing.assert_array_equal(load_mnist(home, **kinds, random_state=3).X_val, whole.X_val)
 
 
 def test_the_same_seed_gives_the_same_and_another_another(home):
@@ -146,7 +174,13 @@ def test_bad_digits_are_shown(digits, home):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("noise", -1), ("validation_fraction", 0.0), ("random_state", "a"), ("digits", 5)],
+    [
+        ("noise", -1),
+        ("salt_and_pepper", 1.5),
+        ("validation_fraction", 0.0),
+        ("random_state", "a"),
+        ("digits", 5),
+    ],
 )
 def test_bad_parameters_are_named(name, value, home):
     with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of load_mnist"):

@@ -112,7 +112,7 @@ class Loaders:
         X, names = truth.expression, tuple(truth.gene_names)
         return Dream4Network(X[:30], X[30:], np.asarray(truth.gold, dtype=bool), names)
 
-    def load_mnist(self, home, digits, noise=0.0, random_state=None):
+    def load_mnist(self, home, digits, noise=0.0, salt_and_pepper=0.0, random_state=None):
         rng = np.random.default_rng(random_state)
         parts = {}
         for part, n in (("train", 24), ("val", 12), ("test", 10)):
@@ -120,6 +120,7 @@ class Loaders:
             X = rng.normal(scale=noise, size=(n, 28, 28))
             # A stroke at the lower left makes a 6.
             X[y == 6, 18:22, 6:10] += 1.0
+            X[rng.random(X.shape) < salt_and_pepper] = 0.0
             parts |= {f"X_{part}": X.reshape(n, -1), f"y_{part}": y}
         return DigitImages(**parts)
 

@@ -53,7 +53,7 @@ def loaders(monkeypatch):
     monkeypatch.setattr(
         datasets,
         "load_mnist",
-        lambda home, digits, noise, random_state: images(random_state),
+        lambda home, digits, random_state, **noise: images(random_state),
     )
 
 
@@ -140,7 +140,8 @@ def test_base_models_come_in_one_order_whatever_penalty_is_theirs():
         for lam, losses in ((0.0, (3.0, 1.0, 3.0)), (0.1, (1.0, 2.0, 2.0)), (0.2, (2.0, 3.0, 1.0)))
         for base, loss in zip(("tree", "knn", "svm"), losses, strict=True)
     ]
-    common = {"method": "prs", "setting": "defaults", "replicate": 0, "n_train": 9, "noise": 0.0}
+    common = {"method": "prs", "setting": "defaults", "replicate": 0, "n_train": 9}
+    common |= {"noise": 0.0, "salt_and_pepper": 0.0}
     chosen = mnist.chosen_rows(pd.DataFrame(rows).assign(**common))
     assert chosen["base"].tolist() == ["tree", "knn", "svm"] * 2
     assert chosen["sparsity"].tolist() == [0.0, 0.0, 0.0, 0.1, 0.0, 0.2]

@@ -152,13 +152,18 @@ def _read_images(data_home: Folder, digits: Sequence[int]) -> _Images:
     return images
 
 
-def _with_noise(pixels: NDArray[np.uint8], noise: float, rng: np.random.RandomState) -> FloatArray:
+def _with_noise(
+    pixels: NDArray[np.uint8], noise: float, salt_and_pepper: float, rng: np.random.RandomState
+) -> FloatArray:
     X = pixels.astype(np.float32)
     X /= np.float32(255)
-    if noise:
-        for begin in range(0, len(X), _BLOCK):
-            block = X[begin : begin + _BLOCK]
-            block += noise * rng.standard_normal(block.shape)
+    blocks = [X[begin : begin + _BLOCK] for begin in range(0, len(X), _BLOCK)]
+    for block in blocks if noise else []:
+        block += noise * rng.standard_normal(block.shape)
+    for block in blocks if salt_and_pepper else []:
+        drawn = rng.random_sample(block.shape)
+        block[drawn < salt_and_pepper] = 0.0
+        block[drawn < salt_and_pepper / 2] = 1.0
     return X
 
 
@@ -167,6 +172,7 @@ def _with_noise(pixels: NDArray[np.uint8], noise: float, rng: np.random.RandomSt
         "data_home": FOLDER,
         "digits": ["array-like"],
         "noise": [Interval(Real, 0, None, closed="left")],
+        "salt_and_pepper": [Interval(Real, 0, 1, closed="both")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -176,10 +182,11 @@ def load_mnist(
     digits: Sequence[int] = (5, 6),
     noise: float = 0.0,
     *,
+    salt_and_pepper: float = 0.0,
     validation_fraction: float = 0.2,
     random_state: Seed = None,
 ) -> DigitImages:
-    """Images of some of the MNIST digits, with Gaussian noise.
+    """Images of some of the MNIST digits, with Gaussian or salt-and-pepper noise.
 
     Parameters
     ----------
@@ -193,6 +200,9 @@ def load_mnist(
     noise : float, default=0.0
         Standard deviation of the noise that is added to each pixel, of which ink is 1. The result
         is not clipped to [0, 1]: the noise of the background would lose its lower half.
+    salt_and_pepper : float, default=0.0
+        Probability with which a pixel is replaced, by ink (1) or background (0) with equal chances.
+        With both kinds of noise, pixels that are replaced have no Gaussian noise.
     validation_fraction : float, default=0.2
         Fraction of the training images that is set aside for validation, stratified by digit.
     random_state : int, RandomState instance or None, default=None
@@ -216,7 +226,7 @@ def load_mnist(
         rest, test_size=validation_fraction, stratify=images.digits[rest], random_state=rng
     )
     X_train, X_val, X_test = (
-        _with_noise(images.pixels[rows], noise, rng) for rows in (train, val, test)
+        _with_noise(images.pixels[rows], noise, salt_and_pepper, rng) for rows in (train, val, test)
     )
     y_train, y_val, y_test = (images.digits[rows].astype(np.int64) for rows in (train, val, test))
     return DigitImages(

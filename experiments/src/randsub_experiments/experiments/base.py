@@ -44,6 +44,8 @@ class Options:
         Number of test samples.
     noise : float
         Standard deviation of the noise on images whose ink is 1.
+    salt_and_pepper : float
+        Probability with which a pixel of an image is ink or background by chance.
     coefficients : tuple of float
         Coefficients of each kind of penalty among which one is chosen.
     trees : int
@@ -67,6 +69,7 @@ class Options:
     samples: tuple[int, ...] = (300,)
     test_samples: int = 1000
     noise: float = 0.65
+    salt_and_pepper: float = 0.0
     coefficients: tuple[float, ...] = (0.0, 1e-4, 1e-3, 1e-2)
     trees: int = 1000
     rase_candidates: int = 500

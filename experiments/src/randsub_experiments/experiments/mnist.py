@@ -46,8 +46,9 @@ COEFFICIENTS: Final = ("sparsity", "smoothness")
 # Decimals of alpha in the results.
 _DECIMALS: Final = 6
 PARTS: Final = ("train", "val", "test")
+_NOISES: Final = ("noise", "salt_and_pepper")
 # Conditions that decide the data.
-_DATA: Final = ("n_train", "noise")
+_DATA: Final = ("n_train", *_NOISES)
 METHODS: Final = ("prs", "rf", "gbdt")
 ORIGIN: Final = origin_of(SOURCE)
 
@@ -70,6 +71,7 @@ class Mnist(Experiment):
         "epochs",
         "samples",
         "noise",
+        "salt_and_pepper",
         "coefficients",
         "data",
     )
@@ -88,7 +90,7 @@ class Mnist(Experiment):
 
     def cells(self, options: Options) -> list[Cell]:
         """Base model by base model."""
-        images = _images(data_folder(options.data, self.name, ORIGIN), noise=0.0, seed=0)
+        images = _images(data_folder(options.data, self.name, ORIGIN), seed=0)
         if max(options.samples) > len(images.y_train):
             raise ValueError(
                 f"--samples asks for {max(options.samples)} training images, but there are "
@@ -99,15 +101,13 @@ class Mnist(Experiment):
             cell
             for replicate in range(options.replicates)
             for n_train in options.samples
-            for cell in _cells(
-                replicate, {"n_train": n_train, "noise": options.noise}, options, data
-            )
+            for cell in _cells(replicate, _conditions(n_train, options), options, data)
         ]
 
     def run(self, cell: Cell, data: Path | None) -> Row:
         """Train one model, and test it on the test images of MNIST."""
         home, n_train = data_folder(data, self.name, ORIGIN), cell.conditions["n_train"]
-        images = _images(home, cell.conditions["noise"], cell.seed)
+        images = _images(home, cell.seed, **{kind: cell.conditions[kind] for kind in _NOISES})
         # Training and validation images are in random order; the proportion stays that of all.
         n_val = max(2, round(n_train * len(images.y_val) / len(images.y_train)))
         is_prs = cell.method == "prs"
@@ -164,10 +164,13 @@ class Mnist(Experiment):
             "paper": lambda row: plain(row.paper_mean, 3),
             "difference": lambda row: plain(row.difference, 3, "+"),
         }
-        noise = ", ".join(f"{one:g}" for one in sorted(rows["noise"].unique()))
+        noise, replaced = (
+            ", ".join(f"{one:g}" for one in sorted(rows[kind].unique())) for kind in _NOISES
+        )
         note = (
-            f"{SPREAD_NOTE} Noise of standard deviation {noise}, where ink is 1; that of the paper "
-            "is not known. The coefficients are those with the lowest loss on validation (mean "
+            f"{SPREAD_NOTE} Normal noise of standard deviation {noise}, where ink is 1; share of "
+            f"pixels that are ink or background by chance: {replaced}. The paper does not state "
+            "its noise. The coefficients are those with the lowest loss on validation (mean "
             "over replicates). Sizes are expected numbers of pixels that a model sees."
         )
         title = "Test accuracies, beside the paper (tab:mnist)"
@@ -245,6 +248,10 @@ def _cells(
                 yield Cell(Mnist.name, PROBLEM, replicate, method, base, setting, penalised, params)
 
 
+def _conditions(n_train: int, options: Options) -> dict[str, Any]:
+    return {"n_train": n_train, **{kind: getattr(options, kind) for kind in _NOISES}}
+
+
 def _penalty(cell: Cell) -> Penalty:
     height, width = SHAPE
     sparsity, smoothness = (cell.conditions[name] for name in COEFFICIENTS)
@@ -255,5 +262,5 @@ def _coefficient(name: str) -> Column:
     return lambda row: "" if pd.isna(getattr(row, name)) else f"{getattr(row, name):g}"
 
 
-def _images(home: Path, noise: float, seed: int) -> DigitImages:
-    return datasets.load_mnist(home, DIGITS, noise, random_state=seed)
+def _images(home: Path, seed: int, **noise: float) -> DigitImages:
+    return datasets.load_mnist(home, DIGITS, random_state=seed, **noise)
