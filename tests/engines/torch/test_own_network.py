@@ -10,8 +10,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.engines import Learner, TorchEngine
+from randsub.engines.base import set_seeds
 from randsub.engines.torch import modules
-from randsub.engines.torch.layers import advance, seeded_dropout, with_own_noise
+from randsub.engines.torch.layers import advance, first_use, seeded_dropout, with_own_noise
 from randsub.engines.torch.networks import Task
 from randsub.engines.torch.own_network import _values_per_sample
 from randsub.exceptions import UnsafeLoadWarning, UntrustedTypesError
@@ -174,7 +175,8 @@ def test_noise_belongs_to_each_network():
     assert abs(kept.mean().item() - 1.0) < 0.02
     again = layer(values)
     assert ((again == 0.0) & (kept == 0.0)).double().mean().item() < 0.1
-    advance(layer, dict(layer.named_buffers()))
+    first_use(layer)
+    advance(dict(layer.named_buffers()))
     assert ((layer(values) == 0.0) & (kept == 0.0)).double().mean().item() < 0.1
     channels = seeded_dropout(0.5, True, 3)(torch.ones(20, 8, 4, 4)).flatten(2)
     assert (channels == channels[:, :, :1]).all()
@@ -248,6 +250,62 @@ def test_a_layer_of_dropout_at_two_places():
     together = engine.predict_many(X, LABELS, MASKS, X[:10], SEEDS)
     alone = engine.predict_many(X, LABELS, MASKS[1:2], X[:10], SEEDS[1:2])
     np.testing.assert_allclose(alone[0], together[1], atol=1e-6)
+
+
+def recurrent(n_columns, n_outputs):
+    from torch import nn
+
+    # A class that is another one in each call.
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.noise, self.layer = nn.Dropout(0.3), nn.GRU(10, 5, batch_first=True)
+            self.last = nn.Linear(5, n_outputs)
+
+        def forward(self, values):
+            steps, _ = self.layer(self.noise(values.reshape(len(values), -1, 10)))
+            return self.last(self.noise(steps[:, -1]))
+
+    return Recurrent()
+
+
+def branching(n_columns, n_outputs):
+    from torch import nn
+
+    class Branching(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.left, self.right = nn.Linear(n_columns, n_outputs), nn.Linear(n_columns, n_outputs)
+
+        def forward(self, values):
+            return self.left(values) if values[:, 0].mean() > 0 else self.right(values)
+
+    return Branching()
+
+
+def dropping(n_columns, n_outputs):
+    from torch import nn
+
+    class Dropping(nn.Sequential):
+        pass
+
+    return Dropping(nn.Linear(n_columns, 8), nn.Dropout(0.3), nn.Linear(8, n_outputs))
+
+
+@pytest.mark.parametrize("module", [recurrent, branching, dropping])
+def test_networks_of_any_kind_are_what_they_are_alone(module):
+    base = TorchClassifier(module, lr=0.01, max_epochs=2, batch_size=50)
+    engine = TorchEngine(Learner(base, np.unique(LABELS), "soft"))
+    every = np.ones_like(MASKS)
+    together = engine.predict_many(X, LABELS, every, X[:10], SEEDS)
+    assert not np.allclose(together[0], together[1], atol=1e-3)
+    models = engine.fit_many(X, LABELS, every, SEEDS)
+    for values, model, seed in zip(together, models, SEEDS, strict=True):
+        alone = clone(base)
+        set_seeds(alone, seed)
+        expected = alone.fit(X, LABELS).predict_proba(X[:10])
+        np.testing.assert_allclose(values, expected, atol=1e-5)
+        np.testing.assert_allclose(model.predict_proba(X[:10]), expected, atol=1e-5)
 
 
 def lazy(n_columns, n_outputs):

@@ -106,11 +106,15 @@ def with_own_noise(module: Any, seed: int) -> Any:
     return module
 
 
-def advance(module: Any, buffers: dict[str, Tensor]) -> None:
-    """New noise for the next step of networks with these stacked buffers, in place."""
+def first_use(module: Any) -> None:
+    """The next use of each layer of dropout is its first in a step."""
     for part in module.modules():
         if hasattr(part, NAME):
             part.n_uses = 0
+
+
+def advance(buffers: dict[str, Tensor]) -> None:
+    """New noise for the next step of networks with these stacked buffers, in place."""
     for name, buffer in buffers.items():
         if name.rpartition(".")[2] == NAME:
             buffer += 1

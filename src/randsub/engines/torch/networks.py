@@ -13,7 +13,7 @@ import numpy as np
 
 from randsub._typing import BoolArray, FloatArray
 from randsub.engines.torch.device import Tensor, on_device
-from randsub.engines.torch.layers import advance, check_parts, with_own_noise
+from randsub.engines.torch.layers import advance, check_parts, first_use, with_own_noise
 from randsub.engines.torch.shuffles import Shuffles
 
 
@@ -106,30 +106,84 @@ def tensors_of(module: Any) -> dict[str, Tensor]:
 
 
 class Stack(NamedTuple):
-    """Networks with stacked parameters and buffers, (B, ...) each."""
+    """Networks with stacked parameters and buffers, (B, ...) each.
+
+    ``together`` is whether they can be called at once: PyTorch cannot do that with recurrent
+    layers, nor where the way through a network depends on the data.
+    """
 
     skeleton: Any
     parameters: dict[str, Tensor]
     buffers: dict[str, Tensor]
+    together: bool
 
     def values(self, inputs: Tensor, part: slice = slice(None)) -> Tensor:
         """Outputs (B, n, O) of inputs (B, n, width), with dropout and the like switched off."""
-        import torch
-
         self.skeleton.eval()
-        state = [{name: one[part] for name, one in group.items()} for group in self[1:]]
-        return torch.func.vmap(self._call)(*state, inputs)
+        state = [{name: one[part] for name, one in group.items()} for group in self[1:3]]
+        return of_each(self._call, together=self.together, randomness="error")(*state, inputs)
 
     def states(self) -> list[dict[str, Tensor]]:
         """The state of each network, on the CPU."""
-        stacked = {name: one.cpu() for group in self[1:] for name, one in group.items()}
+        stacked = {name: one.cpu() for group in self[1:3] for name, one in group.items()}
         n_networks = len(next(iter(stacked.values())))
         return [{name: one[n].clone() for name, one in stacked.items()} for n in range(n_networks)]
+
+    def gradient(self, task: Task) -> Callable[..., dict[str, Tensor]]:
+        """Of the losses of all networks in their stacked parameters; switches dropout on."""
+        import torch
+
+        def loss(parameters: Any, buffers: Any, inputs: Tensor, *known: Tensor) -> Tensor:
+            return task.loss(self._call(parameters, buffers, inputs), *known)
+
+        self.skeleton.train()
+        return of_each(torch.func.grad(loss), together=self.together, randomness="different")
 
     def _call(self, parameters: Any, buffers: Any, inputs: Tensor) -> Tensor:
         import torch
 
+        first_use(self.skeleton)
         return torch.func.functional_call(self.skeleton, (parameters, buffers), (inputs,))
+
+
+def of_each(function: Callable[..., Any], *, together: bool, randomness: str) -> Callable[..., Any]:
+    """What a function says of each network, from stacked arguments."""
+    import torch
+
+    if together:
+        return torch.func.vmap(function, randomness=randomness)
+
+    def one_by_one(*groups: Any) -> Any:
+        found = [function(*(_taken(group, n) for group in groups)) for n in range(len(groups[-1]))]
+        if isinstance(found[0], dict):
+            return {name: torch.stack([one[name] for one in found]) for name in found[0]}
+        return torch.stack(found)
+
+    return one_by_one
+
+
+def _taken(group: Any, n: int) -> Any:
+    return {name: one[n] for name, one in group.items()} if isinstance(group, dict) else group[n]
+
+
+def _fits_together(task: Task, module: Any, learned: Sequence[str]) -> bool:
+    """Whether PyTorch can call many such networks, on the CPU, at once: one of them is tried."""
+    import torch
+
+    state = {name: one.detach()[None] for name, one in tensors_of(module).items()}
+    parameters = {name: state.pop(name) for name in learned}
+    stack = Stack(module, parameters, state, together=True)
+    inputs = task.rows[:1].cpu()[None]
+    known = task.targets[:1].cpu()[None], task.weights[:1].cpu()[None]
+    try:
+        with torch.random.fork_rng(devices=[]):
+            stack.gradient(task)(parameters, state, inputs, *known)
+            stack.values(inputs)
+    except RuntimeError:
+        return False
+    finally:
+        module.train()
+    return True
 
 
 def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
@@ -140,17 +194,17 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
     modules = [task.build(seed) for seed in seeds]
     task.check_outputs(modules[0])
     learned = [name for name, one in modules[0].named_parameters() if one.requires_grad]
-    parameters, buffers = torch.func.stack_module_state(modules)
+    # Not by torch.func.stack_module_state: a class defined in the function is another in each call.
+    states = [tensors_of(module) for module in modules]
+    stacked = {
+        name: torch.stack([state[name].detach() for state in states]).to(device)
+        for name in states[0]
+    }
+    parameters = {name: stacked.pop(name) for name in learned}
     # What the user has frozen stays as it is, like a buffer.
-    buffers |= {name: one for name, one in parameters.items() if name not in learned}
-    parameters = {name: parameters[name].detach().to(device) for name in learned}
-    buffers = {name: one.detach().to(device) for name, one in buffers.items()}
-    stack = Stack(modules[0].to(device), parameters, buffers)
-
-    def loss(parameters: Any, buffers: Any, inputs: Tensor, targets: Any, weights: Any) -> Tensor:
-        return task.loss(stack._call(parameters, buffers, inputs), targets, weights)
-
-    gradient = torch.func.vmap(torch.func.grad(loss), randomness="different")
+    buffers = stacked
+    together = _fits_together(task, modules[0], learned)
+    stack = Stack(modules[0].to(device), parameters, buffers, together)
     held = on_device(masks, device, torch.float32)[:, None, :]
     n_rows = len(task.rows)
     shuffles = Shuffles([np.random.RandomState(seed) for seed in seeds], n_rows, shuffles=True)
@@ -163,17 +217,13 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
             torch.manual_seed(int(seeds[0]))
             for _ in range(int(estimator.max_epochs)):
                 order = on_device(shuffles.epoch(), device)
-                # Dropout and the like are for training.
-                stack.skeleton.train()
+                gradient = stack.gradient(task)
                 for begin, end in pairwise(bounds):
                     rows = order[:, begin:end]
                     inputs = task.rows[rows] * held
-                    adam.step(
-                        gradient(
-                            parameters, buffers, inputs, task.targets[rows], task.weights[rows]
-                        )
-                    )
-                    advance(stack.skeleton, buffers)
+                    known = task.targets[rows], task.weights[rows]
+                    adam.step(gradient(parameters, buffers, inputs, *known))
+                    advance(buffers)
     finally:
         shuffles.close()
     if not all(bool(one.isfinite().all()) for one in parameters.values()):
