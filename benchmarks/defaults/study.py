@@ -56,9 +56,9 @@ def averaging(memory: float | None) -> Iterator[None]:
 
     train = loop.train
 
-    def averaged(problem: Any, settings: Any, state: Any, callbacks: Any) -> Any:
+    def averaged(problem: Any, settings: Any, state: Any, callbacks: Any, **options: Any) -> Any:
         average = MovingAverage(memory)
-        state = train(problem, settings, state, [*callbacks, average])
+        state = train(problem, settings, state, [*callbacks, average], **options)
         return replace(state, best_theta=average.best)
 
     loop.train = averaged

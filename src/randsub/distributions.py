@@ -120,8 +120,8 @@ class SubsetDistribution(ABC):
         return coefficients @ score, coefficients @ score**2
 
 
-# Smaller than any probability that a step can reach, but large enough that rounding errors in a sum
-# of weights, times the squared score 1 / EDGE ** 2, stay small.
+# No larger than any probability that a step or a revival reaches, but large enough that rounding
+# errors in a sum of weights, times the squared score 1 / EDGE ** 2, stay small.
 EDGE = 1e-6
 # Factors whose product is far from underflow if each is at least EDGE.
 FACTORS_PER_LOG = 40

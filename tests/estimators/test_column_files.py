@@ -25,8 +25,8 @@ from randsub import (
     io,
 )
 from randsub._tables import ScaledArray, is_column_file, take_cells, value_range
-from randsub.estimators.standardize import Standardizer
-from randsub.solver import Callback
+from randsub.estimators.standardize import ColumnFile, Standardizer
+from randsub.solver import Callback, Solver
 
 SETTINGS = {"n_estimators": 10, "max_iter": 6, "n_batches": 2, "random_state": 0}
 SMALL = {"n_estimators": 5, "random_state": 0}
@@ -101,12 +101,29 @@ def test_weights_and_validation_data(dtype, tmp_path):
     weight = np.linspace(0.0, 1.0, 80)
     mapped = column_file(tmp_path, X)
     held = {"sample_weight": weight, "X_val": X[80:], "y_val": y[80:]}
-    of_file = {"sample_weight": weight, "X_val": mapped[80:], "y_val": y[80:]}
+    of_file = {**held, "X_val": mapped[80:]}
     # A view of some rows has contiguous columns, too.
     assert is_column_file(mapped[:80])
     for model in (MODELS[0], MODELS[3]):
-        ours = fitted(model, mapped[:80], y[:80], **of_file)
-        assert_same(ours, fitted(model, X[:80], y[:80], **held), mapped, X)
+        expected = fitted(model, X[:80], y[:80], **held)
+        for judges in (of_file, held):
+            ours = fitted(model, mapped[:80], y[:80], **judges)
+            assert_same(ours, expected, mapped, X)
+
+
+@pytest.mark.parametrize("X_val", ["array", "list", "file"])
+def test_validation_data_do_not_make_a_fit_read_all_columns(X_val, tmp_path, monkeypatch):
+    X, y = genotypes()
+    learned, learn = [], ColumnFile._learn
+    monkeypatch.setattr(
+        ColumnFile, "_learn", lambda self, new: learned.extend(new) or learn(self, new)
+    )
+    mapped = column_file(tmp_path, X)
+    held = {"array": X[80:], "list": X[80:].tolist(), "file": mapped[80:]}[X_val]
+    options = {"n_estimators": 2, "max_iter": 1, "alpha_init": 0.02, "random_state": 0}
+    model = PRSRegressor(KNeighborsRegressor(), solver=Solver(n_batches=2), **options)
+    fitted(model, mapped[:80], y[:80], X_val=held, y_val=y[80:])
+    assert 0 < len(set(learned)) < M / 3
 
 
 def test_which_files_are_read_by_column(tmp_path, monkeypatch):

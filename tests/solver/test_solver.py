@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 
 from randsub import PRSClassifier, PRSRegressor, RaSERegressor
 from randsub._sklearn import InvalidParameterError
+from randsub.distributions import EDGE
 from randsub.network import PRSNetwork
 from randsub.optim import ProjectedAdam
 from randsub.solver import Settings, Solver, Window
@@ -244,6 +245,8 @@ def test_tiny_data_has_one_fold_per_sample(n_train, n_batches) -> None:
         ("auto", 600, 0.005),
         ("auto", 3000, 2e-4),
         ("auto", 30_000, 2e-6),
+        ("auto", 100_000, EDGE),
+        ("auto", 1_000_000, EDGE),
         (0.3, 2, 0.3),
         (0.3, 20_000, 0.3),
     ],

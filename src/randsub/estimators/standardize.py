@@ -95,8 +95,12 @@ class Standardizer:
         return scale_cells(X.astype(_scaled_dtype(X)), self, columns)
 
     def applied_to(self, X: Table) -> Table:
-        """As ``transform``, but a memory-mapped array is scaled when it is read."""
-        return ScaledArray(X, self, _scaled_dtype(X)) if is_mapped(X) else self.transform(X)
+        """As ``transform``, but a memory-mapped array is scaled when it is read.
+
+        So is an array beside a file, of whose columns few are read.
+        """
+        is_read = is_mapped(X) or (self.file is not None and isinstance(X, np.ndarray))
+        return ScaledArray(X, self, _scaled_dtype(X)) if is_read else self.transform(X)
 
     def moments(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Means, which are 0 after a fit to sparse data, and deviations of some columns."""

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 from randsub._sklearn import DocumentedEstimator, Interval, StrOptions
+from randsub.distributions import EDGE
 from randsub.gradients import Baseline
 from randsub.optim import OPTIMIZERS, Optimizer
 from randsub.solver.problem import ObjectiveName, Refresh, Settings
@@ -228,7 +229,8 @@ class Solver(DocumentedEstimator):
     def level_of_revival(self, n_parameters: int) -> float:
         """Revival level for a problem with ``n_parameters`` features or groups."""
         if self.revival_level == "auto":
-            return REVIVAL_LEVEL * min(1.0, REVIVED_FEATURES / n_parameters) ** 2
+            # Weights do not tell probabilities below EDGE apart.
+            return max(EDGE, REVIVAL_LEVEL * min(1.0, REVIVED_FEATURES / n_parameters) ** 2)
         return float(self.revival_level)
 
     def settings(
