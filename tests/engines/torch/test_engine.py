@@ -16,7 +16,7 @@ from engine_choice import choose_engine
 from randsub import PRSClassifier, PRSRegressor
 from randsub.callbacks import Checkpoint
 from randsub.engines import GenericEngine, KNNEngine, Learner, TorchEngine
-from randsub.engines.torch import perceptrons
+from randsub.engines.torch import knn, perceptrons
 from randsub.engines.torch.engine import _TABLES
 from randsub.engines.torch.shuffles import Shuffles
 
@@ -62,16 +62,37 @@ def test_columns_that_are_constant_in_training(base):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.fixture(params=["together", "in single precision"])
+def way(request, monkeypatch):
+    """Both ways to find candidates: few distances at once, and many."""
+    if request.param != "together":
+        monkeypatch.setattr(knn, "SMALL", 0)
+
+
 @pytest.mark.parametrize("n_columns", [2, 40])
-def test_neighbours_beside_a_row_that_is_far_away(n_columns):
-    """Products round by more than the others are apart."""
+@pytest.mark.parametrize("where", [(7,), (slice(None, 80), 0), (slice(None, 500), 0)], ids=str)
+@pytest.mark.parametrize("fill", [1e10, 1e16, 1e20, 1e36])
+def test_neighbours_beside_rows_that_are_far_away(n_columns, where, fill, way):
+    """Products round by more than the others are apart, or overflow in single precision."""
     rng = np.random.default_rng(n_columns)
-    rows = rng.normal(size=(900, n_columns))
-    rows[7] = 1e10
-    y = rng.normal(size=800)
-    data = (rows[:800], y, np.ones((1, n_columns), dtype=bool), rows[800:], np.arange(1))
+    rows = rng.normal(size=(911, n_columns))
+    rows[where] = fill
+    y = rng.normal(size=811)
+    data = (rows[:811], y, np.ones((1, n_columns), dtype=bool), rows[811:], np.arange(1))
     learner = Learner(KNeighborsRegressor(5))
-    found, expected = (one(learner).predict_many(*data) for one in (TorchEngine, GenericEngine))
+    found, expected = (one(learner).predict_many(*data) for one in (TorchEngine, KNNEngine))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [6, 250])
+def test_lengths_that_overflow(n_rows, way):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n_rows + 20, 8))
+    rows[3, 0] = 1e160
+    y = rng.normal(size=n_rows)
+    data = (rows[:n_rows], y, np.ones((2, 8), dtype=bool), rows[n_rows:], np.arange(2))
+    learner = Learner(KNeighborsRegressor(4))
+    found, expected = (one(learner).predict_many(*data) for one in (TorchEngine, KNNEngine))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -101,7 +122,7 @@ def test_networks_where_there_is_no_double_precision(base, monkeypatch):
 
 @pytest.mark.parametrize("n_columns", [1, 3, 40])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_neighbours_are_those_of_the_compiled_engine(n_columns, offset):
+def test_neighbours_are_those_of_the_compiled_engine(n_columns, offset, way):
     rng = np.random.default_rng(n_columns)
     rows = rng.normal(size=(3000, n_columns)) + offset
     y = rng.normal(size=2800)

@@ -56,14 +56,14 @@ class NeighborsFamily(TorchFamily):
         out = np.empty((len(batch.masks), len(batch.query), learner.n_outputs))
         vote = _Vote.of(learner, batch.targets, device)
         rows, query = batch.rows.to(wide), batch.query.to(wide)
-        center = rows.mean(dim=0)
-        rows, query = rows - center, query - center
+        # Not the mean, which a fill value takes with it.
+        center = rows.median(dim=0).values
         n_rows, k = len(rows), vote.n_neighbors
         n_candidates = min(k + k // 2 + 4, n_rows)
         is_small = n_rows * len(query) * len(batch.masks) < SMALL
         for bucket in buckets(batch.masks, device, together=is_small):
             exactly = is_small or bucket.width <= NARROW or _is_coarse(device)
-            search = _Search(rows, query, bucket, n_candidates, k, exactly)
+            search = _Search(rows, query, center, bucket, n_candidates, k, exactly)
 
             def work(part: slice, asked: slice, search: _Search = search) -> Tensor:
                 return vote.of_neighbors(*search.nearest(part, asked))
@@ -94,13 +94,14 @@ class _FittedNeighbors(KNNEngine):
 
 
 class _Search(NamedTuple):
-    """Rows and queries in double precision about the mean of the rows, and masks.
+    """Rows and queries in double precision, the center of the rows, and masks.
 
     ``exactly`` takes products in double precision from the start.
     """
 
     rows: Tensor
     query: Tensor
+    center: Tensor
     bucket: Bucket
     n_candidates: int
     n_neighbors: int
@@ -155,25 +156,29 @@ class _Search(NamedTuple):
         """
         import torch
 
-        products, squares = _products(rows.to(dtype), query.to(dtype))
+        n_rows = len(self.rows)
+        center = self.bucket.cells(self.center[None], part)
+        near, asked = rows - center, query - center
+        products, squares = _products(near.to(dtype), asked.to(dtype))
         found, places = _smallest(products, self.n_candidates)
-        # In the order of the rows, so that the first of equal distances is the first row.
-        places = places.sort(dim=-1).values
+        # In the order of the rows, so that the first of equal distances is the first row. Lengths
+        # that are not finite may leave a place of no row, and are found out below.
+        places = places.clamp_(max=n_rows - 1).sort(dim=-1).values
         exact = self._distances(places, query, part)
         exact, order = exact.sort(dim=-1, stable=True)
         places = places.gather(-1, order)
-        k, n_rows = self.n_neighbors, len(self.rows)
-        lengths = query.square().sum(dim=-1)
+        k, lengths = self.n_neighbors, asked.square().sum(dim=-1)
+        # What rounding can add to a product of so many terms.
+        unit = torch.finfo(dtype).eps * (self.bucket.width + 8)
+        error = unit * (lengths.sqrt() + squares.amax(dim=1, keepdim=True).sqrt()).square()
         if self.n_candidates == n_rows:
             is_sure = torch.ones_like(lengths, dtype=torch.bool)
         else:
-            # What rounding can add to a product of so many terms.
-            unit = torch.finfo(dtype).eps * (self.bucket.width + 8)
-            error = unit * (lengths.sqrt() + squares.amax(dim=1, keepdim=True).sqrt()).square()
             farthest = exact[..., k - 1]
             is_sure = (farthest < found.amax(dim=-1) + lengths - error) | (farthest == 0.0)
             if dtype == self.rows.dtype:
                 is_sure |= error <= torch.finfo(dtype).eps ** 0.5 * farthest
+        is_sure &= error.to(dtype).isfinite()
         return places[..., :k], exact[..., :k], is_sure
 
     def _distances(self, places: Tensor, query: Tensor, part: slice) -> Tensor:
@@ -199,14 +204,13 @@ def _is_coarse(device: Any) -> bool:
 def _products(rows: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
     """Squared distances (t, q, n) up to a constant per query, and squared lengths of the rows.
 
-    The rows are filled up to whole groups with rows that are far away.
+    The rows are filled up to whole groups with rows that are infinitely far away.
     """
     import torch
 
     squares = rows.square().sum(dim=-1)
     left = -rows.shape[1] % GROUP
-    far = torch.finfo(rows.dtype).max / 4.0
-    padded = torch.nn.functional.pad(squares, (0, left), value=far)
+    padded = torch.nn.functional.pad(squares, (0, left), value=torch.inf)
     rows = torch.cat([torch.nn.functional.pad(rows, (0, 0, 0, left)), padded.unsqueeze(-1)], dim=-1)
     query = torch.nn.functional.pad(-2.0 * query, (0, 1), value=1.0)
     return torch.bmm(query, rows.transpose(1, 2)), squares
