@@ -1,16 +1,19 @@
 """Networks of the user: trained as PyTorch trains one, and as base models that see their places."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 from sklearn.utils import shuffle
 from sklearn.utils.estimator_checks import check_estimator
 
 from randsub import PRSClassifier, PRSRegressor
 from randsub.engines import Learner, TorchEngine
 from randsub.engines.base import set_seeds
+from randsub.engines.torch import device as devices
 from randsub.engines.torch import modules
 from randsub.engines.torch.layers import advance, first_use, seeded_dropout, with_own_noise
 from randsub.engines.torch.networks import Task
@@ -48,12 +51,12 @@ def conv(n_columns, n_outputs):
     )
 
 
-def plain_values(mask, seed):
+def plain_values(mask, seed, factory=net):
     """One network trained by PyTorch's own optimiser, on columns that the mask leaves."""
     first = int(np.random.RandomState(seed).randint(np.iinfo(np.int32).max))
     own = int(np.random.RandomState(first).randint(np.iinfo(np.int32).max))
     torch.manual_seed(own)
-    module = net(60, 3)
+    module = factory(60, 3)
     adam = torch.optim.AdamW(module.parameters(), lr=0.01, weight_decay=0.1)
     rows, codes = torch.from_numpy(X * mask), torch.from_numpy(np.unique(LABELS, False, True)[1])
     generator, order = np.random.RandomState(own), np.arange(120)
@@ -66,7 +69,7 @@ def plain_values(mask, seed):
             loss.backward()
             adam.step()
     with torch.no_grad():
-        return torch.softmax(module(rows[:10]), dim=1).numpy()
+        return torch.softmax(module(torch.from_numpy(X[:10] * mask)), dim=1).numpy()
 
 
 BASE = TorchClassifier(net, lr=0.01, max_epochs=3, batch_size=50, weight_decay=0.1)
@@ -133,6 +136,59 @@ def loose(n_columns, n_outputs):
     return module
 
 
+def built_of(forward, state=None):
+    """A function that builds linear networks with a ``forward`` of their own."""
+
+    def build(n_columns, n_outputs):
+        kind = type(forward.__name__.capitalize(), (torch.nn.Module,), {"forward": forward})
+        module = kind()
+        module.last = torch.nn.Linear(n_columns, n_outputs)
+        if state is not None:
+            state(module, n_columns, n_outputs)
+        return module
+
+    return build
+
+
+def hoard(module, n_columns, n_outputs):
+    module.weights = [torch.ones(n_columns)]
+
+
+def permute(module, n_columns, n_outputs):
+    module.order = torch.randperm(n_columns).tolist()
+
+
+def moment(module, n_columns, n_outputs):
+    module.register_buffer("mean", torch.zeros(n_columns))
+
+
+def hoarding(self, values):
+    return self.last(values * self.weights[0])
+
+
+def permuting(self, values):
+    return self.last(values[:, self.order])
+
+
+def assigning(self, values):
+    if self.training:
+        self.mean = 0.9 * self.mean + 0.1 * values.detach().mean(0)
+    return self.last(values - self.mean)
+
+
+def averaging(self, values):
+    return self.last(values.mean(0, keepdim=True))
+
+
+def helped(self, values):
+    found = self.last(values)
+    return (found, found) if self.training else found
+
+
+hoarding, permuting = built_of(hoarding, hoard), built_of(permuting, permute)
+assigning, averaging, helped = built_of(assigning, moment), built_of(averaging), built_of(helped)
+
+
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
@@ -142,10 +198,21 @@ def loose(n_columns, n_outputs):
         (TorchClassifier(torch.nn.Linear(60, 3)), "function that builds a network.*got a network"),
         (
             TorchClassifier(lambda a, b: torch.nn.Linear(a, 1)),
-            r"outputs of shape \(n, 3\), got \(1, 1",
+            r"outputs of shape \(n, 3\), got \(2, 1",
         ),
-        (TorchClassifier(lambda a, b: torch.nn.Flatten(0)), r"got \(60,\) for n=1"),
-        (TorchClassifier(loose), "'shift' of Loose is a tensor.*register_buffer"),
+        (TorchClassifier(lambda a, b: torch.nn.Flatten(0)), "must have parameters.*has none"),
+        (TorchClassifier(loose), "'shift' of Loose is or holds a tensor.*register_buffer"),
+        (TorchClassifier(hoarding), "'weights' of Hoarding is or holds a tensor.*register_buffer"),
+        (TorchClassifier(permuting), "'order' of Permuting differs between networks of two seeds"),
+        (TorchClassifier(assigning), r"assigns the buffer 'mean'.*self.mean.copy_\(...\)"),
+        (TorchClassifier(averaging), r"to outputs of shape \(n, 3\), got \(1, 3\) for n=2"),
+        (TorchClassifier(helped), r"to outputs of shape \(n, 3\), got a tuple for n=2 in training"),
+        (
+            TorchClassifier(net, loss=lambda o, t: o.mean()),
+            r"number for each of n=2.*got shape \(\)",
+        ),
+        (TorchClassifier(net, loss=lambda o, t: None), "number for each of n=2.*got a NoneType"),
+        (TorchClassifier(net, loss="hinge"), "The 'loss' parameter"),
         (TorchClassifier(net, lr=1e30), "NaN or infinite after training: lower lr"),
         (TorchClassifier(net, lr=0.0), "The 'lr' parameter"),
         (TorchClassifier(net, weight_decay=-1.0), "The 'weight_decay' parameter"),
@@ -252,14 +319,14 @@ def test_a_layer_of_dropout_at_two_places():
     np.testing.assert_allclose(alone[0], together[1], atol=1e-6)
 
 
-def recurrent(n_columns, n_outputs):
+def recurrent(n_columns, n_outputs, share=0.0):
     from torch import nn
 
     # A class that is another one in each call.
     class Recurrent(nn.Module):
         def __init__(self):
             super().__init__()
-            self.noise, self.layer = nn.Dropout(0.3), nn.GRU(10, 5, batch_first=True)
+            self.noise, self.layer = nn.Dropout(share), nn.GRU(10, 5, batch_first=True)
             self.last = nn.Linear(5, n_outputs)
 
         def forward(self, values):
@@ -269,16 +336,23 @@ def recurrent(n_columns, n_outputs):
     return Recurrent()
 
 
+def noisy(n_columns, n_outputs):
+    return recurrent(n_columns, n_outputs, share=0.3)
+
+
 def branching(n_columns, n_outputs):
     from torch import nn
 
     class Branching(nn.Module):
         def __init__(self):
             super().__init__()
-            self.left, self.right = nn.Linear(n_columns, n_outputs), nn.Linear(n_columns, n_outputs)
+            self.last = nn.Linear(n_columns, n_outputs)
 
         def forward(self, values):
-            return self.left(values) if values[:, 0].mean() > 0 else self.right(values)
+            # One sample has no spread.
+            if len(values) > 1 and values[:, 0].std() > 0.9:
+                return self.last(values)
+            return self.last(2.0 * values)
 
     return Branching()
 
@@ -292,8 +366,34 @@ def dropping(n_columns, n_outputs):
     return Dropping(nn.Linear(n_columns, 8), nn.Dropout(0.3), nn.Linear(8, n_outputs))
 
 
-@pytest.mark.parametrize("module", [recurrent, branching, dropping])
-def test_networks_of_any_kind_are_what_they_are_alone(module):
+def doubling(n_columns, n_outputs):
+    from torch import nn
+
+    class Doubling(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(n_columns, n_outputs)
+
+        def forward(self, values):
+            values *= 2.0
+            return self.first(values)
+
+    return Doubling()
+
+
+@pytest.mark.parametrize("module", [net, recurrent, branching, doubling])
+def test_networks_of_any_kind_are_those_of_torch(module):
+    base = clone(BASE).set_params(module=module)
+    found = TorchEngine(Learner(base, np.unique(LABELS), "soft")).predict_many(
+        X, LABELS, MASKS, X[:10], SEEDS
+    )
+    expected = [plain_values(mask, seed, module) for mask, seed in zip(MASKS, SEEDS, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("module", [noisy, dropping])
+def test_networks_with_noise_are_what_they_are_alone(module):
     base = TorchClassifier(module, lr=0.01, max_epochs=2, batch_size=50)
     engine = TorchEngine(Learner(base, np.unique(LABELS), "soft"))
     every = np.ones_like(MASKS)
@@ -306,6 +406,78 @@ def test_networks_of_any_kind_are_what_they_are_alone(module):
         expected = alone.fit(X, LABELS).predict_proba(X[:10])
         np.testing.assert_allclose(values, expected, atol=1e-5)
         np.testing.assert_allclose(model.predict_proba(X[:10]), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("portion", [2**27, 1])
+def test_layers_that_work_in_place_leave_the_data_alone(portion, monkeypatch):
+    monkeypatch.setattr(devices, "CPU_BYTES", portion)
+    table = X.copy()
+    base = clone(BASE).set_params(module=doubling)
+    base.fit(table, LABELS)
+    engine = TorchEngine(Learner(base, np.unique(LABELS), "soft"))
+    found = engine.predict_many(table, LABELS, MASKS, table[:10], SEEDS)
+    np.testing.assert_array_equal(table, X)
+    expected = [plain_values(mask, seed, doubling) for mask, seed in zip(MASKS, SEEDS, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-12])
+def test_samples_without_weight_do_not_decide_the_units(weight):
+    y, weights = HEIGHT.copy(), np.ones(120)
+    y[0], weights[0] = 1e6, weight
+    base = TorchRegressor(net, lr=0.02, max_epochs=30, random_state=0)
+    assert base.fit(X, y, weights).score(X[1:], y[1:]) > 0.8
+    engine = TorchEngine(Learner(base, passes_weight=True))
+    every = np.ones((1, 60), dtype=bool)
+    (values,) = engine.predict_many(X, y, every, X, SEEDS[:1], sample_weight=weights)
+    assert r2_score(y[1:], values[1:]) > 0.8
+    (model,) = engine.fit_many(X, y, every, SEEDS[:1], weights)
+    np.testing.assert_allclose(model.predict(X), values[:, 0], atol=1e-4)
+
+
+def test_another_loss():
+    """Of quantiles; of the squared error, which is that of no loss at all."""
+
+    def pinball(values, targets, level):
+        return torch.maximum(level * (targets - values), (level - 1.0) * (targets - values))
+
+    base = TorchRegressor(net, lr=0.01, max_epochs=15, random_state=0)
+    losses = [partial(pinball, level=level) for level in (0.1, 0.9)]
+    losses += [partial(torch.nn.functional.mse_loss, reduction="none"), None]
+    low, high, squared, plain = (
+        clone(base).set_params(loss=one).fit(X, HEIGHT).predict(X) for one in losses
+    )
+    assert np.mean(low < high) > 0.95
+    assert np.mean(low < HEIGHT) > 0.7
+    assert np.mean(high > HEIGHT) > 0.7
+    np.testing.assert_allclose(squared, plain, rtol=1e-5)
+    smooth = partial(torch.nn.functional.cross_entropy, reduction="none", label_smoothing=0.1)
+    model = PRSClassifier(TorchClassifier(net, loss=smooth), n_estimators=4, max_iter=2)
+    assert model.fit(X, LABELS).engine_ == "torch"
+
+
+def test_outputs_of_another_precision():
+    def half(n_columns, n_outputs):
+        class Half(torch.nn.Linear):
+            def forward(self, values):
+                with torch.autocast("cpu", torch.bfloat16):
+                    return super().forward(values)
+
+        return Half(n_columns, n_outputs)
+
+    model = TorchClassifier(half, max_epochs=2).fit(X, LABELS)
+    assert model.predict_proba(X).dtype == np.float64
+    PRSClassifier(TorchClassifier(half), n_estimators=3, max_iter=2).fit(X, LABELS)
+
+
+def test_buffers_that_are_changed_in_place_are_kept():
+    def centred(self, values):
+        if self.training:
+            self.mean.mul_(0.5).add_(values.detach().mean(0), alpha=0.5)
+        return self.last(values - self.mean)
+
+    model = TorchClassifier(built_of(centred, moment), max_epochs=9).fit(X + 5.0, LABELS)
+    assert abs(model.module_.mean.mean().item() - 5.0) < 0.2
 
 
 def lazy(n_columns, n_outputs):

@@ -1,4 +1,4 @@
-"""Layers of users' networks: those that many networks at once cannot have, and dropout.
+"""Dropout in users' networks, of which many are trained at once.
 
 PyTorch has one generator per device: of networks that are trained at once, the noise of dropout
 would depend on their number and order. Here it is a hash of a number that each network has for
@@ -118,29 +118,3 @@ def advance(buffers: dict[str, Tensor]) -> None:
     for name, buffer in buffers.items():
         if name.rpartition(".")[2] == NAME:
             buffer += 1
-
-
-def check_parts(module: Any) -> None:
-    """Raise if some part of a network cannot be trained in many networks at once."""
-    import torch
-
-    for name, one in module.named_parameters():
-        if isinstance(one, torch.nn.parameter.UninitializedParameter):
-            raise ValueError(f"The parameter {name!r} has no shape yet: use no lazy layers.")
-        if one.requires_grad and one.dtype != torch.float32:
-            raise ValueError(
-                f"The parameter {name!r} is {one.dtype}; networks take and are trained in float32."
-            )
-    for part in module.modules():
-        is_batch_norm = isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
-        if is_batch_norm or getattr(part, "track_running_stats", False):
-            raise ValueError(
-                f"{type(part).__name__} needs statistics of a batch, which many networks at once "
-                "cannot keep; use GroupNorm or LayerNorm."
-            )
-        for name, value in vars(part).items():
-            if isinstance(value, torch.Tensor):
-                raise ValueError(
-                    f"{name!r} of {type(part).__name__} is a tensor, but neither a parameter nor a "
-                    f"buffer: use self.register_buffer({name!r}, ...)."
-                )

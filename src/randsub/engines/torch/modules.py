@@ -26,6 +26,7 @@ class TorchEstimator(DocumentedEstimator):
     _classifies: ClassVar[bool]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "module": [callable],
+        "loss": [callable, None],
         "lr": [Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -38,6 +39,7 @@ class TorchEstimator(DocumentedEstimator):
         self,
         module: Callable[[int, int], Any],
         *,
+        loss: Callable[[Any, Any], Any] | None = None,
         lr: float = 1e-3,
         max_epochs: int = 20,
         batch_size: int = 128,
@@ -46,6 +48,7 @@ class TorchEstimator(DocumentedEstimator):
         random_state: Any = None,
     ) -> None:
         self.module = module
+        self.loss = loss
         self.lr = lr
         self.max_epochs = max_epochs
         self.batch_size = batch_size
@@ -77,7 +80,7 @@ class TorchEstimator(DocumentedEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         device = chosen(self.device)
         with at_work(device):
-            task = Task.of(self, on_device(X, device), self._encode(y), weights)
+            task = Task.of(self, on_device(X, device), self._encode(y, weights), weights)
             (state,) = train(task, np.ones((1, X.shape[1]), dtype=bool), [seed]).states()
         return self._finish(task, state, seed, np.arange(X.shape[1]), X.shape[1])
 
@@ -108,7 +111,7 @@ class TorchEstimator(DocumentedEstimator):
             tensors = {name: torch.from_numpy(np.array(one)) for name, one in arrays.items()}
             self._assemble(built(self.module, self.n_inputs_, n_outputs, 0), tensors)
 
-    def _encode(self, y: Any) -> Any:
+    def _encode(self, y: Any, weights: FloatArray | None) -> Any:
         """Targets, or class numbers; sets the fitted attributes of the targets."""
         raise NotImplementedError
 
@@ -146,11 +149,11 @@ class TorchEstimator(DocumentedEstimator):
                 inputs = part.new_zeros((len(part), self.n_inputs_))
                 inputs[:, on_device(self.columns_, device)] = part
                 answers.append(torch.func.functional_call(self.module_, state, (inputs,)).cpu())
-            return torch.cat(answers).numpy().astype(np.float64)
+            return torch.cat(answers).to(torch.float64).numpy()
 
 
 class TorchClassifier(ClassifierMixin, TorchEstimator):
-    """A PyTorch network as a classifier, by cross-entropy and Adam.
+    """A PyTorch network as a classifier, by Adam.
 
     As a base model of an ensemble, all networks of a batch are trained at once by the engine
     "torch", on a GPU if there is one; each sees the columns of its mask, and 0 in the others.
@@ -160,6 +163,10 @@ class TorchClassifier(ClassifierMixin, TorchEstimator):
     module : callable
         Takes the number of columns and the number of classes, and returns a
         :class:`torch.nn.Module` that maps inputs (n, n_columns) to logits (n, n_classes).
+    loss : callable, default=None
+        Takes outputs (n, n_classes) and class numbers (n,), and returns the loss of each sample
+        (n,), as those of :mod:`torch.nn.functional` with ``reduction="none"`` do. None is
+        cross-entropy.
     lr : float, default=1e-3
         Learning rate of Adam.
     max_epochs : int, default=20
@@ -194,7 +201,7 @@ class TorchClassifier(ClassifierMixin, TorchEstimator):
 
     _classifies: ClassVar[bool] = True
 
-    def _encode(self, y: Any) -> Any:
+    def _encode(self, y: Any, weights: FloatArray | None) -> Any:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return codes
@@ -230,14 +237,17 @@ class TorchClassifier(ClassifierMixin, TorchEstimator):
 
 
 class TorchRegressor(RegressorMixin, TorchEstimator):
-    """A PyTorch network as a regressor, by squared error and Adam.
+    """A PyTorch network as a regressor, by Adam.
 
     Parameters are those of :class:`TorchClassifier`; ``module`` is given 1 as the number of
-    outputs. Networks are trained on standardised targets.
+    outputs, and ``loss`` takes outputs (n,) and targets (n,). Networks are trained on standardised
+    targets.
 
     Parameters
     ----------
     module : callable
+    loss : callable, default=None
+        None is the squared error.
     lr : float, default=1e-3
     max_epochs : int, default=20
     batch_size : int, default=128
@@ -257,11 +267,13 @@ class TorchRegressor(RegressorMixin, TorchEstimator):
 
     _classifies: ClassVar[bool] = False
 
-    def _encode(self, y: Any) -> Any:
+    def _encode(self, y: Any, weights: FloatArray | None) -> Any:
         # Targets of any units: the network learns them about their mean, in their deviations.
-        self.center_ = float(np.mean(y))
-        self.scale_ = float(np.std(y)) or 1.0
-        return (np.asarray(y, dtype=np.float64) - self.center_) / self.scale_
+        y = np.asarray(y, dtype=np.float64)
+        weights = None if weights is None or not weights.any() else weights
+        self.center_ = float(np.average(y, weights=weights))
+        self.scale_ = float(np.average((y - self.center_) ** 2, weights=weights)) ** 0.5 or 1.0
+        return (y - self.center_) / self.scale_
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted targets.

@@ -13,8 +13,9 @@ import numpy as np
 
 from randsub._typing import BoolArray, FloatArray
 from randsub.engines.torch.device import Tensor, on_device
-from randsub.engines.torch.layers import advance, check_parts, first_use, with_own_noise
+from randsub.engines.torch.layers import advance, first_use, with_own_noise
 from randsub.engines.torch.shuffles import Shuffles
+from randsub.engines.torch.trials import check_alike, check_parts, outputs_of
 
 
 class Task(NamedTuple):
@@ -57,26 +58,38 @@ class Task(NamedTuple):
         """A new network on the CPU, with initial parameters from a seed."""
         return built(self.estimator.module, self.rows.shape[1], self.n_outputs, seed)
 
-    def check_outputs(self, module: Any) -> None:
-        """Raise unless a network, on the CPU, has the outputs that it is asked for."""
-        values = module.eval()(self.rows[:1].cpu())
-        module.train()
-        shape = getattr(values, "shape", None)
-        if shape != (1, self.n_outputs):
-            got = f"a {type(values).__name__}" if shape is None else f"{tuple(shape)} for n=1"
+    def check(self, module: Any, seed: int) -> None:
+        """Raise unless networks like this one, on the CPU, can be trained; another one is tried."""
+        trial = self.build(seed + 1)
+        check_alike(module, trial)
+        rows, targets = self.rows[:2].cpu(), self.targets[:2].cpu()
+        for training in (False, True):
+            values = outputs_of(trial, rows, self.n_outputs, training=training)
+        each = self.losses(values, targets)
+        shape = getattr(each, "shape", None)
+        if shape != targets.shape:
+            got = f"a {type(each).__name__}" if shape is None else f"shape {tuple(shape)}"
             raise ValueError(
-                f"module must map inputs of shape (n, {self.rows.shape[1]}) to outputs of shape "
-                f"(n, {self.n_outputs}), got {got}."
+                f"loss must return a tensor with a number for each of n={len(rows)} samples, got "
+                f"{got}."
             )
+
+    def losses(self, values: Tensor, targets: Tensor) -> Any:
+        """Loss of each sample, from outputs (b, O)."""
+        import torch
+
+        values = values if self.estimator._classifies else values[:, 0]
+        if self.estimator.loss is not None:
+            return self.estimator.loss(values, targets)
+        if self.estimator._classifies:
+            return torch.nn.functional.cross_entropy(values, targets, reduction="none")
+        return (values - targets).square()
 
     def loss(self, values: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
         """Mean loss of outputs (b, O)."""
         import torch
 
-        if self.estimator._classifies:
-            each = torch.nn.functional.cross_entropy(values, targets, reduction="none")
-        else:
-            each = (values[:, 0] - targets).square()
+        each = self.losses(values, targets)
         # A step may have samples of weight 0 alone.
         return (each * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)
 
@@ -143,7 +156,9 @@ class Stack(NamedTuple):
         import torch
 
         first_use(self.skeleton)
-        return torch.func.functional_call(self.skeleton, (parameters, buffers), (inputs,))
+        state = parameters, buffers
+        # Outputs may be of another precision by torch.autocast.
+        return torch.func.functional_call(self.skeleton, state, (inputs,)).to(torch.float32)
 
 
 def of_each(function: Callable[..., Any], *, together: bool, randomness: str) -> Callable[..., Any]:
@@ -173,11 +188,13 @@ def _fits_together(task: Task, module: Any, learned: Sequence[str]) -> bool:
     state = {name: one.detach()[None] for name, one in tensors_of(module).items()}
     parameters = {name: state.pop(name) for name in learned}
     stack = Stack(module, parameters, state, together=True)
-    inputs = task.rows[:1].cpu()[None]
-    known = task.targets[:1].cpu()[None], task.weights[:1].cpu()[None]
+    batch = slice(int(task.estimator.batch_size))
+    inputs, targets, weights = (
+        one[batch].cpu().clone()[None] for one in (task.rows, task.targets, task.weights)
+    )
     try:
         with torch.random.fork_rng(devices=[]):
-            stack.gradient(task)(parameters, state, inputs, *known)
+            stack.gradient(task)(parameters, state, inputs.clone(), targets, weights)
             stack.values(inputs)
     except RuntimeError:
         return False
@@ -192,7 +209,7 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
 
     estimator, device = task.estimator, task.rows.device
     modules = [task.build(seed) for seed in seeds]
-    task.check_outputs(modules[0])
+    task.check(modules[0], seeds[0])
     learned = [name for name, one in modules[0].named_parameters() if one.requires_grad]
     # Not by torch.func.stack_module_state: a class defined in the function is another in each call.
     states = [tensors_of(module) for module in modules]

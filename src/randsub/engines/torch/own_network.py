@@ -18,10 +18,20 @@ from randsub.engines.torch.device import (
 )
 from randsub.engines.torch.family import DeviceBatch, TorchFamily, concluded
 from randsub.engines.torch.networks import Task, train
+from randsub.engines.torch.trials import outputs_of
 
 PARAMETERS = Parameters(
     fixed={},
-    free={"module", "lr", "max_epochs", "batch_size", "weight_decay", "device", "random_state"},
+    free={
+        "module",
+        "loss",
+        "lr",
+        "max_epochs",
+        "batch_size",
+        "weight_decay",
+        "device",
+        "random_state",
+    },
 )
 
 
@@ -86,7 +96,7 @@ class OwnNetworkFamily(TorchFamily):
             ):
                 model = _seeded(learner, seed)
                 model.set_params(device=learner.device)
-                model._encode(y)
+                model._encode(y, batch.weights)
                 found.append(model._finish(task, state, own, np.flatnonzero(mask), whole.shape[1]))
             return found
 
@@ -104,7 +114,7 @@ class OwnNetworkFamily(TorchFamily):
 def _task(learner: Learner, batch: DeviceBatch) -> tuple[Task, Any, Any]:
     """What the networks share, the classes that occur (None in regression), and the estimator."""
     estimator = clone(learner.estimator)
-    targets = estimator._encode(batch.targets)
+    targets = estimator._encode(batch.targets, batch.weights)
     present = None if learner.classes is None else estimator.classes_
     return Task.of(estimator, batch.whole(batch.rows), targets, batch.weights), present, estimator
 
@@ -144,5 +154,5 @@ def _values_per_sample(task: Task) -> int:
     network = task.build(0)
     for layer in network.modules():
         layer.register_forward_hook(count)
-    task.check_outputs(network)
+    outputs_of(network, task.rows[:1].cpu(), task.n_outputs, training=False)
     return sum(sizes)
