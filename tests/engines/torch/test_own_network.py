@@ -404,8 +404,9 @@ def test_networks_with_noise_are_what_they_are_alone(module):
         alone = clone(base)
         set_seeds(alone, seed)
         expected = alone.fit(X, LABELS).predict_proba(X[:10])
-        np.testing.assert_allclose(values, expected, atol=1e-5)
-        np.testing.assert_allclose(model.predict_proba(X[:10]), expected, atol=1e-5)
+        # On a GPU, recurrent layers of a single network are computed with fewer digits.
+        np.testing.assert_allclose(values, expected, atol=1e-4)
+        np.testing.assert_allclose(model.predict_proba(X[:10]), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("portion", [2**27, 1])

@@ -169,7 +169,9 @@ def of_each(function: Callable[..., Any], *, together: bool, randomness: str) ->
         return torch.func.vmap(function, randomness=randomness)
 
     def one_by_one(*groups: Any) -> Any:
-        found = [function(*(_taken(group, n) for group in groups)) for n in range(len(groups[-1]))]
+        # Recurrent layers of cuDNN need their parameters in one piece of memory.
+        with torch.backends.cudnn.flags(enabled=False):
+            found = [function(*(_taken(one, n) for one in groups)) for n in range(len(groups[-1]))]
         if isinstance(found[0], dict):
             return {name: torch.stack([one[name] for one in found]) for name in found[0]}
         return torch.stack(found)
