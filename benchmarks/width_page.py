@@ -31,6 +31,10 @@ MEASURES = ("models", "feature_models", "seconds", "megabytes", "score", "aupr")
 MOST_MODELS, LARGEST_EXPONENT, MOST_MEGABYTES = 120_000, 0.5, 600
 MOST_SECONDS = {5_000: 3, 20_000: 12, 50_000: 30}
 COMPARED = (5_000, 20_000)
+# From here on the growth is also given apart.
+WIDE = 10_000
+# A ranking with a lower AUPR has none of the relevant features near its top.
+NOTHING = 0.01
 # Fewer leave a bound open.
 LEAST_SEEDS = LEAST_PAIRS = 3
 LEAST_SHARED = {"linear": 11, "hypercube": 11, "Prostate_GE": 14, "colon": 14}
@@ -73,13 +77,13 @@ def over_problems(frame: pd.DataFrame) -> pd.DataFrame:
     return averages[complete]
 
 
-def exponent(frame: pd.DataFrame) -> float:
-    """Slope of log feature-models on log features, by least squares, over the widths of the study.
+def exponent(frame: pd.DataFrame, widths: Sequence[int] = WIDTHS) -> float:
+    """Slope of log feature-models on log features, by least squares, over some widths.
 
     Missing unless all widths are there.
     """
-    ended = frame[frame["features"].isin(WIDTHS)].dropna(subset="feature_models")
-    if ended["features"].nunique() < len(WIDTHS):
+    ended = frame[frame["features"].isin(widths)].dropna(subset="feature_models")
+    if ended["features"].nunique() < len(widths):
         return np.nan
     return float(np.polyfit(np.log(ended["features"]), np.log(ended["feature_models"]), 1)[0])
 
@@ -109,7 +113,11 @@ def cost_bounds(frame: pd.DataFrame) -> Iterator[Verdict]:
     yield text, f"{most.max():,.0f}{seeds}", _at_most(most, MOST_MODELS, n_seeds)
     slopes = pd.Series({name: exponent(of(runs, problem=name)) for name in PROBLEMS})
     text = f"feature-models grow with an exponent of at most {LARGEST_EXPONENT}"
-    told = ", ".join(f"{name} {slope:.2f}" for name, slope in slopes.items())
+    wide = [width for width in WIDTHS if width >= WIDE]
+    told = ", ".join(
+        f"{name} {slope:.2f} (from {WIDE:,} on {exponent(of(runs, problem=name), wide):.2f})"
+        for name, slope in slopes.items()
+    )
     yield text, told + seeds, _at_most(slopes, LARGEST_EXPONENT, n_seeds)
     for width, bound in MOST_SECONDS.items():
         # The slowest problem, in the mean over seeds.
@@ -228,6 +236,18 @@ def measure_table(frame: pd.DataFrame, measure: str) -> list[str]:
     return table(["features", *(LABELS[name] for name in methods)], rows)
 
 
+def failure_table(frame: pd.DataFrame) -> list[str]:
+    """Fits that have found nothing, of all fits, methods across, widths down."""
+    rows = []
+    for width in sorted(frame["features"].unique()):
+        cells = []
+        for method in LABELS:
+            found = of(frame, method=method, features=width)["aupr"].dropna()
+            cells.append(f"{(found < NOTHING).sum()} of {len(found)}" if len(found) else "")
+        rows.append([f"{width:,}", *cells])
+    return table(["features", *LABELS.values()], rows)
+
+
 def problem_table(frame: pd.DataFrame) -> list[str]:
     """Score / AUPR of each problem, at every width."""
     average = means(frame)
@@ -302,6 +322,7 @@ def main() -> None:
     parts = {
         "bounds": bounds_table(frame),
         **{name.replace("_", "-"): measure_table(fits, name) for name in MEASURES},
+        "failures": failure_table(fits),
         "problems": problem_table(fits),
         "agreement": agreement_table(frame),
     }

@@ -131,6 +131,16 @@ def test_bounds_that_are_kept(page, study):
     assert {found[text] for text in shares} == {"open"}
 
 
+def test_fits_that_find_nothing_are_counted(page, study):
+    def change(cell, row):
+        is_lost = cell["method"] == "one_run" and cell["features"] == 100_000 and not cell["seed"]
+        return row | {"aupr": 0.0004} if is_lost else row
+
+    frame = page.first_fits(page.read(study(change)))
+    *_, last = page.failure_table(frame)
+    assert last == "| 100,000 | 3 of 9 | 0 of 9 | 0 of 9 | 0 of 9 | 0 of 9 | 0 of 9 |"
+
+
 CHANGES = {
     "models": ("at most 120,000 models", {"models": 120_001}),
     "feature_models": ("exponent of at most 0.5", {"feature_models": 1e9}),
