@@ -13,11 +13,13 @@ differences to the default rule, with their standard errors over problems and se
   distribution, is above a limit, instead of when the effective sample size is too small.
 * revival by quarters: eight revivals instead of two, each of a quarter of the features that are
   drawn by chance, to four times the level.
+* alpha of the last epoch: instead of that with the least loss on the validation samples.
 """
 
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -90,9 +92,22 @@ def by_quarters() -> Iterator[None]:
         raised = np.where(chosen, new.theta, np.minimum(new.theta, state.best_theta))
         # Those of other tasks are not at their best theta.
         theta = np.where((new.theta != state.theta).any(axis=1)[:, None], raised, state.theta)
-        return state.__class__(**{**vars(new), "theta": theta})
+        return replace(new, theta=theta)
 
     with patch.object(loop, "revived", revived):
+        yield
+
+
+@contextmanager
+def ends_last() -> Iterator[None]:
+    """Alpha of the last epoch, not of the one with the least loss on validation."""
+    train = loop.train
+
+    def trained(*args: Any, **options: Any) -> Any:
+        state = train(*args, **options)
+        return replace(state, best_theta=state.theta)
+
+    with patch.object(loop, "train", trained):
         yield
 
 
@@ -117,6 +132,7 @@ RULES: dict[str, tuple[Callable[[int], Solver], Callable[[], Any]]] = {
     "revival by quarters": (quarters, by_quarters),
     "no revival": (lambda M: Solver(n_revivals=0), as_it_is),
     "optimal baseline": (lambda M: Solver(baseline="optimal"), as_it_is),
+    "alpha of the last epoch": (lambda M: Solver(), ends_last),
     "no end on a plateau": (lambda M: Solver(n_iter_no_change=None), as_it_is),
 }
 

@@ -33,11 +33,14 @@ def fits(rules, monkeypatch, *names, features=40):
 
 
 def test_rules_change_what_they_say(rules, monkeypatch):
-    default, again, window, coupled, none, strict = fits(
+    default, again, window, coupled, none, strict, last = fits(
         rules,
         monkeypatch,
         *("default", "default", "window of 5", "coupled", "no revival", "k-hat at most 0.5"),
+        "alpha of the last epoch",
     )
+    assert (last["models"], last["epochs"]) == (default["models"], default["epochs"])
+    assert last != default
     assert default == again
     assert window["models"] < default["models"] / 1.5
     assert coupled["models"] < default["models"] / 1.5
