@@ -169,6 +169,8 @@ def differences(rows: list[dict[str, Any]]) -> list[str]:
             both = part[part["rule"] == rule].merge(
                 default, on=["problem", "seed"], suffixes=("", "_default")
             )
+            if both.empty:
+                continue
             told = [f"{width:,}", rule]
             for name in ("score", "aupr"):
                 gap = both[name] - both[f"{name}_default"]

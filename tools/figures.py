@@ -167,6 +167,17 @@ def calibration(rows: list[Row], new: Path, data: Path) -> list[Command]:
     ]
 
 
+def rules(rows: list[Row], new: Path, data: Path) -> list[Command]:
+    """A rule of the optimisation at a width; the differences are to the stored default."""
+    first, seeds = rows[0], {row["seed"] for row in rows}
+    return [
+        [
+            *("benchmarks/refresh_rules.py", "--rules", first["rule"]),
+            *("--features", first["features"], "--seeds", str(len(seeds)), "--results", str(new)),
+        ]
+    ]
+
+
 def networks(rows: list[Row], new: Path, data: Path) -> list[Command]:
     """All rules on a network."""
     is_confirmed = any(row["rule"] == "default" for row in rows)
@@ -231,6 +242,13 @@ STUDIES = {
         ("base", "table"),
         calibration,
         needs_data=True,
+    ),
+    "rules": Study(
+        BENCHMARKS / "results" / "refresh_rules.csv",
+        ("rule", "problem", "features", "seed"),
+        ("score", "aupr", "models", "epochs"),
+        ("rule", "features"),
+        rules,
     ),
     "networks": Study(
         BENCHMARKS / "results" / "network_rules.csv",
