@@ -396,6 +396,9 @@ def test_lists_of_networks_for_other_programs(here, capsys):
     assert document(capsys)["links"] == len(pd.read_csv("l.csv"))
     assert "q_value" in pd.read_csv("l.csv")
     assert run(*words, "--base", "auto", "-o", "l.cyjs", "--top", "5", "--json") == Exit.DONE
+    # Trained apart, they have no shares that are learned.
+    assert document(capsys)["shares"] == {}
+    assert run(*words, "--base", "auto", "-o", "m.cyjs", "--param", "mixing=shares", "--json") == 0
     assert set(document(capsys)["shares"]) == {"knn", "svm", "tree"}
     unknown = ["--perturbed", "nothing"], ["--series", "nothing"], ["--time", "dish"]
     for wrong in (["--format", "arboreto"], *unknown):

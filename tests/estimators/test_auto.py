@@ -19,6 +19,7 @@ from randsub import PRSClassifier, PRSRegressor, RandomSubspaceRegressor
 from randsub.datasets import make_friedman, make_hypercube
 from randsub.estimators.column_encoding import ColumnEncoder
 from randsub.estimators.portfolio import AUTO_ROWS, Facts, everything, portfolio
+from randsub.parallel.dispatch import Dispatcher
 
 SETTINGS = {"n_estimators": 8, "max_iter": 6, "n_batches": 2, "learning_rate": 0.02}
 X, Y, _ = make_friedman(n_samples=80, n_irrelevant=3, random_state=3)
@@ -207,10 +208,19 @@ def test_probabilities_alone():
     assert [*model.shares_] == ["knn", "tree", "boosting"]
 
 
-def test_many_rows_are_searched_in_part_and_trained_on_whole():
-    n = AUTO_ROWS + 500
+def test_many_rows_are_searched_in_part_and_trained_on_whole(monkeypatch):
+    n = 5_500
     X, y, _ = make_friedman(n_samples=n, n_irrelevant=1, random_state=0)
+    rows, predict = [], Dispatcher.predict
+
+    def watched(self, assignments, *more):
+        rows.extend(len(one.train_rows) for one in assignments)
+        return predict(self, assignments, *more)
+
+    monkeypatch.setattr(Dispatcher, "predict", watched)
     model = regressor(max_iter=2, n_estimators=4).fit(X, y)
+    # Half of the 4,400 rows beside the validation samples is held out at a time.
+    assert max(rows) == AUTO_ROWS
     tree = next(
         one
         for one, name, seen in zip(
@@ -219,7 +229,10 @@ def test_many_rows_are_searched_in_part_and_trained_on_whole():
         if name == "tree" and len(seen)
     )
     assert tree.tree_.n_node_samples[0] > 0.6 * n
-    assert model.solver_.max_iter == 2 or model.n_iter_ <= 2
+    monkeypatch.setattr(type(model), "_search_rows", lambda self, n: None)
+    rows.clear()
+    regressor(max_iter=1, n_estimators=4).fit(X, y)
+    assert max(rows) > AUTO_ROWS
 
 
 def test_searches_and_pipelines():

@@ -104,6 +104,17 @@ def test_by_regulator(scores, how):
         np.testing.assert_allclose(found[:, j], scores[:, j] * factor)
 
 
+@pytest.mark.parametrize("how", ["variance", "both"])
+def test_a_regulator_of_one_candidate_keeps_its_links(how):
+    scores = np.array([[0.1, 0.5], [0.7, 0.2], [0.4, 0.3]])
+    one = np.array([[True, False], [True, True], [True, False]])
+    found = by_regulator(scores, one, how)
+    factor = found[0, 0] / scores[0, 0]
+    np.testing.assert_allclose(found, scores * factor)
+    alone = by_regulator(scores[1:2], one[1:2], how)
+    np.testing.assert_array_equal(alone, scores[1:2])
+
+
 def test_rules_in_their_order():
     evidence = {"mean": np.stack([[drawn(0).T, drawn(1).T], [drawn(2).T, drawn(3).T]])}
     ranking = Ranking(

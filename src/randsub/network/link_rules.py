@@ -88,7 +88,8 @@ def by_regulator(scores: FloatArray, allowed: BoolArray, how: str) -> FloatArray
     allowed : bool ndarray of the same shape
     how : {"sum", "variance", "both"}
         The mean of the scores of the regulator over its candidate targets (a sum that does not
-        depend on their number), their variance, or the mean times the standard deviation.
+        depend on their number), their variance, or the mean times the standard deviation. A
+        regulator of a single candidate has no variance, and gets the mean factor of the others.
     """
     counts = np.maximum(1, np.count_nonzero(allowed, axis=0))
     mean = scores.sum(axis=0) / counts
@@ -96,4 +97,7 @@ def by_regulator(scores: FloatArray, allowed: BoolArray, how: str) -> FloatArray
         return scores * mean
     gaps = np.where(allowed, scores - mean, 0.0)
     variance = (gaps**2).sum(axis=0) / counts
-    return scores * (variance if how == "variance" else mean * np.sqrt(variance))
+    factors = variance if how == "variance" else mean * np.sqrt(variance)
+    is_known = np.count_nonzero(allowed, axis=0) > 1
+    typical = factors[is_known].mean() if is_known.any() else 1.0
+    return scores * np.where(is_known, factors, typical)

@@ -79,7 +79,8 @@ def run(args: argparse.Namespace) -> None:
     if len(links):
         best = links.iloc[0]
         first = f"; the first is {best['regulator']} -> {best['target']} ({best['weight']:.3f})"
-    means = dict(model.shares_.mean()) if hasattr(model, "shares_") else {}
+    learned = hasattr(model, "shares_") and model.mixing == "shares"
+    means = dict(model.shares_.mean()) if learned else {}
     shares = ", ".join(f"{name} {share:.2f}" for name, share in means.items())
     console.done(
         f"{args.output}: {len(links)} links, lam {model.lam_:g}{first}."
