@@ -7,7 +7,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from randsub import PRSClassifier, PRSRegressor
-from randsub.distributions import Bernoulli
+from randsub.distributions import EDGE, Bernoulli
 from randsub.estimators.assembly import choose_optimizer, initial_theta
 from randsub.estimators.fit_data import count_repeats
 from randsub.optim import OPTIMIZERS
@@ -51,9 +51,10 @@ def test_the_paper_s_settings_are_those_of_the_study() -> None:
     }
 
 
-@pytest.mark.parametrize("n_features", [2, 300, 301, 10_000, 50_000])
+@pytest.mark.parametrize("n_features", [2, 300, 301, 10_000, 50_000, 1_000_000])
 def test_a_revival_does_not_make_subsets_larger_than_the_first_ones(n_features) -> None:
     level = Solver().level_of_revival(n_features)
-    assert level == pytest.approx(0.02 if n_features <= 300 else 1800 / n_features**2, rel=1e-12)
+    expected = 0.02 if n_features <= 300 else max(1800 / n_features**2, EDGE)
+    assert level == pytest.approx(expected, rel=1e-12)
     assert level <= initial_theta("auto", 100, n_features, None)[0, 0]
     assert Solver(revival_level=0.3).level_of_revival(n_features) == 0.3
