@@ -30,7 +30,7 @@ from cells import RESULTS, Results
 from joblib import Parallel, delayed
 from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from tables import place, table
+from tables import DOCS, place, table
 from width import N_TEST, N_TRAIN, PROBLEMS
 
 from randsub import PRSClassifier, PRSRegressor
@@ -192,7 +192,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS / "refresh_rules.csv")
-    parser.add_argument("--page", type=Path)
+    parser.add_argument("--page", nargs="?", type=Path, const=DOCS / "width.md")
     args = parser.parse_args()
     results = Results(args.results, KEYS, MEASURES)
     cells = [
