@@ -294,14 +294,14 @@ def fit_one(
 
 def set_seeds(model: Any, seed: int) -> None:
     """Give every ``random_state`` inside a model, nested ones too, a different seed."""
-    names = sorted(
-        name
-        for name in model.get_params(deep=True)
-        if name == "random_state" or name.endswith("__random_state")
-    )
+    names = sorted(n for n in model.get_params() if n.rpartition("__")[2] == "random_state")
     if names:
-        draws = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=len(names))
-        model.set_params(**{name: int(draw) for name, draw in zip(names, draws, strict=True)})
+        model.set_params(**dict(zip(names, seeds_of_parts(seed, len(names)), strict=True)))
+
+
+def seeds_of_parts(seed: int, n: int) -> list[int]:
+    """Seeds for the n values of ``random_state`` inside a model, by their sorted names."""
+    return np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=n).tolist()
 
 
 def thread_counts(estimator: Any) -> dict[str, int | None]:

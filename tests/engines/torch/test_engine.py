@@ -141,6 +141,8 @@ NETWORKS = [
     {"activation": "identity", "solver": "sgd", "learning_rate": "adaptive", "tol": 0.1},
     {"solver": "sgd", "learning_rate": "invscaling", "nesterovs_momentum": False, "momentum": 0.5},
     {"shuffle": False, "beta_1": 0.8, "beta_2": 0.99, "epsilon": 1e-6, "n_iter_no_change": 1},
+    # More steps than their losses are kept for.
+    {"batch_size": 3, "max_iter": 3},
 ]
 
 
@@ -178,6 +180,22 @@ def test_a_network_is_a_fitted_estimator_with_its_history():
         np.testing.assert_allclose(ours.validation_scores_, theirs.validation_scores_)
         assert list(ours.feature_names_in_) == list(theirs.feature_names_in_)
         assert [one.shape for one in ours.coefs_] == [one.shape for one in theirs.coefs_]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("batch_size", [3, 64])
+def test_losses_are_those_of_scikit_learn(batch_size, is_weighted):
+    assert len(X) > perceptrons.STEPS_PER_CHUNK * 3
+    base = MLPClassifier(4, batch_size=batch_size, alpha=0.5, max_iter=4)
+    learner = Learner(base, np.unique(LABELS), "soft", passes_weight=is_weighted)
+    weight = np.random.default_rng(0).uniform(0.1, 3.0, len(X)) if is_weighted else None
+    models, plain = (
+        engine(learner).fit_many(X, LABELS, MASKS[:3], SEEDS[:3], weight)
+        for engine in (TorchEngine, GenericEngine)
+    )
+    for ours, theirs in zip(models, plain, strict=True):
+        np.testing.assert_allclose(ours.loss_curve_, theirs.loss_curve_, rtol=1e-7)
 
 
 def test_networks_that_do_not_converge_say_so():

@@ -14,11 +14,12 @@ from sklearn.model_selection import train_test_split
 from randsub._sklearn import first_weights, started_network
 from randsub._tables import frame_kind, take_columns, to_array
 from randsub._typing import FloatArray, IntArray, Table
-from randsub.engines.base import Learner, aligned, set_seeds
+from randsub.engines.base import Learner, aligned, seeds_of_parts, set_seeds
 from randsub.engines.compiled import Parameters
 from randsub.engines.torch.device import Tensor, in_portions, joined, mask_portions, on_device
 from randsub.engines.torch.family import Bucket, DeviceBatch, TorchFamily, buckets
-from randsub.engines.torch.perceptrons import Data, Layers, Record, Start, Training, forward
+from randsub.engines.torch.perceptron_layers import Layers, forward
+from randsub.engines.torch.perceptrons import STEPS_PER_CHUNK, Data, Record, Start, Training
 
 FREE = frozenset(
     [
@@ -318,10 +319,10 @@ def _start(
 ) -> Start:
     """First weights and rows of a network, drawn as scikit-learn draws them.
 
-    ``model`` is one for all networks, since cloning takes longer than all of this.
+    ``model`` is one for all networks, since cloning takes longer than all of this, and so does
+    :func:`set_seeds`.
     """
-    set_seeds(model, seed)
-    generator = np.random.RandomState(model.random_state)
+    generator = np.random.RandomState(*seeds_of_parts(seed, 1))
     coefficients, intercepts = first_weights(model, generator, units, dtype)
     padded = np.zeros((width, units[1]), dtype=dtype)
     padded[: units[0]] = coefficients[0]
@@ -348,14 +349,15 @@ def _all_masks(batch: DeviceBatch) -> Bucket:
 def _bytes_per_network(learner: Learner, batch: DeviceBatch, width: int, n_outputs: int) -> int:
     """Memory of a network in training.
 
-    Its parameters, with moments and gradients, the order of its rows, and the values of all layers
-    for a batch of samples.
+    Its parameters, with moments and gradients, the order of its rows, the values of all layers
+    for a batch of samples, and those of the last one for a chunk of batches.
     """
     units = [width, *_hidden(learner.estimator), n_outputs]
     n_parameters = sum((a + 1) * b for a, b in pairwise(units))
     n_rows = len(batch.rows)
     size = 200 if learner.estimator.batch_size == "auto" else int(learner.estimator.batch_size)
-    n_numbers = 12 * n_parameters + 4 * min(size, n_rows) * sum(units)
+    n_chunk = min(STEPS_PER_CHUNK * size, n_rows)
+    n_numbers = 12 * n_parameters + 4 * min(size, n_rows) * sum(units) + 8 * n_chunk * n_outputs
     return batch.rows.element_size() * n_numbers + 24 * n_rows
 
 

@@ -3,49 +3,27 @@
 The networks have the same layers and see the same rows, each in its own order and by its own
 columns. A step is a batched matrix product per layer. Networks that have converged are taken out
 when they are half of those that are left. On a GPU a step is recorded as a graph: launching its
-kernels one by one would take longer than they run.
+kernels one by one would take longer than they run. A kernel of so little work takes as long as any
+other, so that the number of them is what counts: losses are computed for many steps at once.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from randsub._typing import FloatArray, IntArray
 from randsub.engines.torch.device import Tensor, on_device, wide_dtype
+from randsub.engines.torch.perceptron_layers import Layers, forward, losses_of, r2_of, slope
 from randsub.engines.torch.shuffles import Shuffles
 
 # From so many steps on, recording them pays.
 STEPS_WORTH_RECORDING = 30
+# Steps between two looks at the losses.
+STEPS_PER_CHUNK = 32
 # As in scikit-learn's optimiser.
 LEAST_LEARNING_RATE = 1e-6
-
-
-class Layers(NamedTuple):
-    """Where the numbers of each layer lie in a row of parameters.
-
-    All coefficients (inputs, outputs), then all intercepts, as in scikit-learn's optimisers.
-    """
-
-    units: tuple[int, ...]
-
-    @property
-    def shapes(self) -> list[tuple[int, ...]]:
-        """Shapes of coefficients and intercepts."""
-        pairs = list(pairwise(self.units))
-        return [*pairs, *((1, n_outputs) for _, n_outputs in pairs)]
-
-    def cut(self, flat: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """Views of coefficients (B, inputs, outputs) and intercepts (B, 1, outputs)."""
-        views, begin = [], 0
-        for shape in self.shapes:
-            end = begin + int(np.prod(shape))
-            views.append(flat[:, begin:end].unflatten(1, shape))
-            begin = end
-        n_layers = len(self.units) - 1
-        return views[:n_layers], views[n_layers:]
 
 
 @dataclass
@@ -85,48 +63,6 @@ class Data(NamedTuple):
     rows: Tensor
     targets: Tensor
     weights: Tensor | None
-
-
-def forward(
-    layers: Layers, flat: Tensor, inputs: Tensor, activation: str, output: str
-) -> list[Tensor]:
-    """Values of all layers, (B, b, units)."""
-    import torch
-
-    values = [inputs]
-    for coefficients, intercepts in zip(*layers.cut(flat), strict=True):
-        raw = torch.baddbmm(intercepts, values[-1], coefficients)
-        last = len(values) == len(layers.units) - 1
-        values.append(activate(raw, output if last else activation))
-    return values
-
-
-def activate(raw: Tensor, name: str) -> Tensor:
-    """One of scikit-learn's activation functions."""
-    import torch
-
-    match name:
-        case "relu":
-            return torch.relu_(raw)
-        case "logistic":
-            return torch.sigmoid_(raw)
-        case "tanh":
-            return torch.tanh_(raw)
-        case "softmax":
-            return torch.softmax(raw, dim=-1)
-    return raw
-
-
-def _slope(values: Tensor, deltas: Tensor, name: str) -> Tensor:
-    """Deltas times the derivative of an activation, from its values."""
-    match name:
-        case "relu":
-            return deltas * (values > 0.0)
-        case "logistic":
-            return deltas * values * (1.0 - values)
-        case "tanh":
-            return deltas * (1.0 - values.square())
-    return deltas
 
 
 class Training:
@@ -170,10 +106,21 @@ class Training:
         self._rates = np.full(n_networks, float(estimator.learning_rate_init))
         wide = wide_dtype(device)
         self._rate = torch.empty((n_networks, 1), dtype=dtype, device=device)
-        self._step_count = torch.zeros((), dtype=wide, device=device)
-        self._at = torch.zeros((), dtype=torch.int64, device=device)
+        batch_size = estimator.batch_size
+        self._size = min(200 if batch_size == "auto" else int(batch_size), self._n_rows)
+        # Steps of an epoch, how many of them are done, and the learning rate of each.
+        self._n_steps = -(-self._n_rows // self._size)
+        self._step_count = torch.zeros(1, dtype=torch.int64, device=device)
+        self._adam_rates = torch.empty(self._n_steps, dtype=dtype, device=device)
+        # Rows of a chunk of steps in their order, what the networks said of them, and how far the
+        # steps have come.
+        n_chunk = min(self._n_rows, STEPS_PER_CHUNK * self._size)
+        self._rows = torch.empty((n_networks, n_chunk), dtype=torch.int64, device=device)
+        n_outputs = layers.units[-1]
+        self._values = torch.empty((n_networks, n_chunk, n_outputs), dtype=dtype, device=device)
+        self._first_places = torch.arange(self._size, device=device)
+        self._at = torch.zeros(1, dtype=torch.int64, device=device)
         self._losses = torch.zeros(n_networks, dtype=wide, device=device)
-        self._order = torch.empty((n_networks, self._n_rows), dtype=torch.int64, device=device)
         # Without early stopping all networks see the same rows.
         self._train = self._validation = None
         if estimator.early_stopping:
@@ -188,21 +135,16 @@ class Training:
 
     def run(self) -> None:
         """Train until all networks have converged; ``final`` has their parameters."""
-        estimator = self._estimator
-        batch_size = estimator.batch_size
-        size = min(200 if batch_size == "auto" else int(batch_size), self._n_rows)
-        sizes = [size] * (self._n_rows // size)
-        if self._n_rows % size:
-            sizes.append(self._n_rows % size)
         try:
-            for epoch in range(1, estimator.max_iter + 1):
-                self._order.copy_(on_device(self._shuffles.epoch(), self._order.device))
+            for epoch in range(1, self._estimator.max_iter + 1):
                 rates = self._rates[:, np.newaxis]
                 self._rate.copy_(on_device(rates, self._rate.device, self._rate.dtype))
-                self._at.zero_()
+                self._adam_rates.copy_(self._rates_of_adam(epoch))
+                self._step_count.zero_()
                 self._losses.zero_()
-                for one in sizes:
-                    self._step(one, len(sizes) * estimator.max_iter)
+                order = on_device(self._shuffles.epoch(), self._rows.device)
+                for rows in order.split(self._rows.shape[1], dim=1):
+                    self._take_steps(rows)
                 if not self._finish_epoch(epoch):
                     return
         finally:
@@ -210,10 +152,35 @@ class Training:
         unfinished = [not self.records[number].converged for number in self._numbers]
         self._store(np.flatnonzero(unfinished))
 
-    def _step(self, size: int, n_steps: int) -> None:
+    def _take_steps(self, rows: Tensor) -> None:
+        """The steps of a chunk of rows (B, n), and their losses."""
+        n = rows.shape[1]
+        self._rows[:, :n].copy_(rows if self._train is None else self._train.gather(1, rows))
+        self._at.zero_()
+        full = n // self._size * self._size
+        for _ in range(n // self._size):
+            self._step(self._size)
+        if n > full:
+            self._step(n - full)
+        for part, size in ((slice(full), self._size), (slice(full, n), n - full)):
+            if size:
+                self._add_losses(self._rows[:, part], self._values[:, part], size)
+
+    def _add_losses(self, rows: Tensor, values: Tensor, size: int) -> None:
+        """Losses of steps of the same size, without their penalties."""
+        data = self._data
+        losses = losses_of(data.targets[rows], values, self._output)
+        if data.weights is None:
+            self._losses += losses.sum(dim=1)
+            return
+        weights = data.weights[rows].unflatten(1, (-1, size))
+        losses = (losses.unflatten(1, (-1, size)) * weights).sum(dim=2) / weights.sum(dim=2)
+        self._losses += size * losses.sum(dim=1)
+
+    def _step(self, size: int) -> None:
         """One step of all networks; recorded the first time, on a GPU."""
-        device = self._parameters.device
-        if device.type != "cuda" or n_steps < STEPS_WORTH_RECORDING:
+        n_steps = self._n_steps * self._estimator.max_iter
+        if self._parameters.device.type != "cuda" or n_steps < STEPS_WORTH_RECORDING:
             self._take_step(size)
             return
         if size not in self._graphs:
@@ -244,35 +211,60 @@ class Training:
         import torch
 
         estimator, layers, data = self._estimator, self._layers, self._data
-        places = self._at + torch.arange(size, device=self._at.device)
-        rows = self._order.index_select(1, places)
-        if self._train is not None:
-            rows = self._train.gather(1, rows)
-        targets = data.targets[rows]
-        weights = None if data.weights is None else data.weights[rows]
+        places = self._at + self._first_places[:size]
+        rows = self._rows.index_select(1, places)
         values = forward(
             layers, self._parameters, self._cells(rows), estimator.activation, self._output
         )
+        self._values.index_copy_(1, places, values[-1])
+        # What a sample counts in the mean of its batch, and what the penalty counts beside it.
+        share: Any = 1.0 / size
+        deltas = values[-1] - data.targets[rows]
         coefficients, _ = layers.cut(self._parameters)
-        total: Any = size if weights is None else weights.sum(dim=1)
-        squares = sum(one.square().sum(dim=(1, 2)) for one in coefficients)
-        loss = _loss(targets, values[-1], weights, self._output)
-        self._losses += size * (loss + 0.5 * estimator.alpha * squares / total)
-        deltas = values[-1] - targets
-        if weights is not None:
-            deltas = deltas * weights.unsqueeze(-1)
-            total = total[:, None, None]
+        lengths = torch.linalg.vector_norm(
+            self._parameters[:, : layers.n_coefficients], dim=1, dtype=self._losses.dtype
+        )
+        half = 0.5 * estimator.alpha * size
+        if data.weights is None:
+            deltas = deltas * share
+            self._losses.addcmul_(lengths, lengths, value=half * share)
+        else:
+            weights = data.weights[rows]
+            share = 1.0 / weights.sum(dim=1)
+            deltas = deltas * (weights * share[:, None]).unsqueeze(-1)
+            self._losses += half * share * lengths.square()
         of_coefficients, of_intercepts = [], []
         for layer in range(len(coefficients) - 1, -1, -1):
-            gradient = values[layer].transpose(1, 2) @ deltas
-            gradient = (gradient + estimator.alpha * coefficients[layer]) / total
+            gradient = self._penalised(coefficients[layer], values[layer], deltas, share)
             of_coefficients.append(gradient.flatten(1))
-            of_intercepts.append((deltas.sum(dim=1, keepdim=True) / total).flatten(1))
+            of_intercepts.append(deltas.sum(dim=1))
             if layer:
                 deltas = deltas @ coefficients[layer].transpose(1, 2)
-                deltas = _slope(values[layer], deltas, estimator.activation)
+                deltas = slope(values[layer], deltas, estimator.activation)
         self._update(torch.cat([*of_coefficients[::-1], *of_intercepts[::-1]], dim=1))
         self._at += size
+
+    def _penalised(
+        self, coefficients: Tensor, values: Tensor, deltas: Tensor, share: Any
+    ) -> Tensor:
+        """Gradient in the coefficients of a layer, (B, inputs, outputs)."""
+        import torch
+
+        alpha, inputs = self._estimator.alpha, values.transpose(1, 2)
+        if isinstance(share, float):
+            return torch.baddbmm(coefficients, inputs, deltas, beta=alpha * share)
+        return inputs @ deltas + (alpha * share)[:, None, None] * coefficients
+
+    def _rates_of_adam(self, epoch: int) -> Tensor:
+        """The learning rates of an epoch, with scikit-learn's correction of the moments."""
+        import torch
+
+        estimator = self._estimator
+        first = (epoch - 1) * self._n_steps + 1
+        steps = torch.arange(first, first + self._n_steps, device=self._parameters.device)
+        steps = steps.to(self._losses.dtype)
+        correction = (1.0 - estimator.beta_2**steps).sqrt() / (1.0 - estimator.beta_1**steps)
+        return float(estimator.learning_rate_init) * correction
 
     def _update(self, gradient: Tensor) -> None:
         estimator = self._estimator
@@ -284,18 +276,17 @@ class Training:
                 step = momentum * velocity - self._rate * gradient
             self._parameters += step
             return
-        beta_1, beta_2 = estimator.beta_1, estimator.beta_2
+        rate = self._adam_rates.index_select(0, self._step_count)
         self._step_count += 1
-        self._first.mul_(beta_1).add_(gradient, alpha=1.0 - beta_1)
-        self._second.mul_(beta_2).addcmul_(gradient, gradient, value=1.0 - beta_2)
-        rate = (1.0 - beta_2**self._step_count).sqrt() / (1.0 - beta_1**self._step_count)
-        rate = float(estimator.learning_rate_init) * rate
-        self._parameters -= rate * self._first / (self._second.sqrt() + estimator.epsilon)
+        self._first.lerp_(gradient, 1.0 - estimator.beta_1)
+        self._second.mul_(estimator.beta_2)
+        self._second.addcmul_(gradient, gradient, value=1.0 - estimator.beta_2)
+        step = self._first / self._second.sqrt().add_(estimator.epsilon)
+        self._parameters.addcmul_(step, rate, value=-1.0)
 
     def _cells(self, rows: Tensor) -> Tensor:
         """Inputs (B, b, width) of rows (B, b)."""
-        table = self._data.rows
-        cells = table.reshape(-1)[rows[:, :, None] * table.shape[1] + self._columns[:, None, :]]
+        cells = self._data.rows[rows[:, :, None], self._columns[:, None, :]]
         return cells * self._held[:, None, :]
 
     # -- the end of an epoch -----------------------------------------------------------------------
@@ -350,9 +341,9 @@ class Training:
         self._shuffles.keep(places)
         self._graphs.clear()
         at = on_device(places, self._parameters.device)
-        for name in ("parameters", "first", "second", "best", "rate", "columns", "held"):
+        names = ("parameters", "first", "second", "best", "rate", "columns", "held")
+        for name in (*names, "losses", "rows", "values"):
             setattr(self, f"_{name}", getattr(self, f"_{name}")[at].clone())
-        self._losses, self._order = self._losses[at].clone(), self._order[at].clone()
         if self._train is not None and self._validation is not None:
             self._train, self._validation = self._train[at], self._validation[at]
 
@@ -375,7 +366,7 @@ class Training:
             weights = data.weights[rows]
         shares = weights / weights.sum(dim=1, keepdim=True)
         if self._output == "identity":
-            return _r2(targets, values, shares.unsqueeze(-1)).cpu().numpy()
+            return r2_of(targets, values, shares.unsqueeze(-1)).cpu().numpy()
         if self._output == "softmax":
             is_right = values.argmax(dim=-1) == targets.argmax(dim=-1)
         else:
@@ -400,31 +391,3 @@ def _note(record: Record, loss: float, score: float | None, tol: float) -> bool:
         record.best_score = score if better else record.best_score
     record.no_improvement = record.no_improvement + 1 if worse else 0
     return better
-
-
-def _loss(targets: Tensor, values: Tensor, weights: Tensor | None, output: str) -> Tensor:
-    """scikit-learn's loss of each network, (B,), without the penalty."""
-    import torch
-
-    if output == "identity":
-        each = 0.5 * (targets - values).square().mean(dim=-1)
-    else:
-        unit = torch.finfo(values.dtype).eps
-        values = values.clamp(unit, 1.0 - unit)
-        each = -torch.xlogy(targets, values).sum(dim=-1)
-        if output == "logistic":
-            each = each - torch.xlogy(1.0 - targets, 1.0 - values).sum(dim=-1)
-    if weights is None:
-        return each.mean(dim=1)
-    return (each * weights).sum(dim=1) / weights.sum(dim=1)
-
-
-def _r2(targets: Tensor, values: Tensor, shares: Tensor) -> Tensor:
-    """Mean R2 of the outputs; of a constant one 1 if it is met, else 0, as in scikit-learn."""
-    import torch
-
-    errors = ((targets - values).square() * shares).sum(dim=1)
-    center = (targets * shares).sum(dim=1, keepdim=True)
-    spread = ((targets - center).square() * shares).sum(dim=1)
-    score = torch.where(spread > 0.0, 1.0 - errors / spread, (errors == 0.0).to(errors.dtype))
-    return score.mean(dim=-1)

@@ -8,11 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 
 from randsub._compile import compiled
 from randsub._typing import IntArray
 
-THREADS = 4
+THREADS = min(8, cpu_count())
 
 
 class Shuffles:
