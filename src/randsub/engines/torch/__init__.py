@@ -13,7 +13,7 @@
 * :mod:`~randsub.engines.torch.perceptron_layers`: their layers, losses and scores;
 * :mod:`~randsub.engines.torch.modules`: networks of the user, as estimators;
 * :mod:`~randsub.engines.torch.networks`: how many of these are trained at once;
-* :mod:`~randsub.engines.torch.layers`: which of their layers that allows;
+* :mod:`~randsub.engines.torch.layers`: their dropout layers;
 * :mod:`~randsub.engines.torch.trials`: what is tried with them before;
 * :mod:`~randsub.engines.torch.own_network`: their family;
 * :mod:`~randsub.engines.torch.shuffles`: the order of their samples.
