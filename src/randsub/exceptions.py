@@ -90,6 +90,10 @@ class DoubtfulNetworkWarning(RandsubWarning):
     """The links of a network mean little, or a better penalty may be outside of those tried."""
 
 
+class ManyCategoriesWarning(RandsubWarning):
+    """A column of categories tells nearly all rows apart, as names and identifiers do."""
+
+
 class _FieldsInArgs:
     """An error whose fields are its ``args``, so that it can be pickled by a worker process."""
 

@@ -1,6 +1,7 @@
 """Columns of categories: encoded, drawn together, and ranked as the columns they are."""
 
 import importlib.util
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.tree import DecisionTreeRegressor
 from flat_parameters import flat
 from randsub import PRSRegressor, RandomSubspaceRegressor
 from randsub.estimators.column_encoding import ColumnEncoder, see_labels
-from randsub.exceptions import BaseModelError
+from randsub.exceptions import BaseModelError, ManyCategoriesWarning
 from randsub.io import load, save
 
 # Some base models are left to scikit-learn here, which a fit says.
@@ -298,6 +299,29 @@ def test_errors_name_the_columns_of_the_frame():
         fitted(X, y, Picky(), alpha_init=0.9, categorical_features="from_dtype")
     assert set(caught.value.names) <= set(X.columns)
     assert len(caught.value.features) == len(set(caught.value.features)) <= 5
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_identifiers_are_warned_of(listed):
+    X, y = frame(n=120)
+    X["name"] = [f"customer {row}" for row in range(120)]
+    X["pair"] = [f"pair {row // 2}" for row in range(120)]
+    with pytest.warns(ManyCategoriesWarning, match=r"^120 rows .*: {'name': 120}\..* 0\.1 MB"):
+        fitted(X, y)
+    table, columns = (X.to_numpy(), [1, 3, 5, 6]) if listed else (X, np.array([1, 3, 5, 6]))
+    with pytest.warns(ManyCategoriesWarning, match="{5: 100}" if listed else "{'name': 100}"):
+        ColumnEncoder(np.asarray(columns)).fit(table, np.arange(100))
+
+
+def test_many_categories_of_enough_rows_are_not_warned_of():
+    X, _ = frame(n=120)
+    X["pair"] = [f"pair {row // 2}" for row in range(120)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder = ColumnEncoder(np.array([5])).fit(X, np.arange(120))
+        few = ColumnEncoder(np.array([5])).fit(X, np.arange(0, 100, 2))
+    assert len(encoder.categories_[0]) == 60
+    assert len(few.categories_[0]) == 50
 
 
 def test_the_same_for_any_number_of_workers():

@@ -48,8 +48,8 @@ def test_levels_are_next_values_and_scaled_changes():
     steps = find_steps([1.0, None, 5.0, 0.0, np.nan], None, 5)
     np.testing.assert_array_equal(steps.now, [0, 1, 3, 4])
     np.testing.assert_array_equal(steps.after, [2, 1, 0, 4])
-    # The median time is 2.5: 1 + 3 * 2.5 / 4, 3, 7 - 6 * 2.5 / 1, 8.
-    np.testing.assert_allclose(steps.levels(values)[:, 0], [2.875, 3.0, -8.0, 8.0])
+    # The mean time is 2.5: 1 + 3 * 2.5 / 4, 3, 7 - 6 * 2 since 2.5 / 1 is more than 2, 8.
+    np.testing.assert_allclose(steps.levels(values)[:, 0], [2.875, 3.0, -5.0, 8.0])
     np.testing.assert_array_equal(steps.touching(np.array([0])), [0, 2])
 
 

@@ -11,6 +11,7 @@ scikit-learn's ``OneHotEncoder`` is not used: it refuses columns of mixed types,
 and 1 for one category.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -28,11 +29,14 @@ from randsub._tables import frame_kind, numeric_columns, take_cells, take_column
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.estimators.groups import column_position
 from randsub.estimators.missing_values import is_nothing
+from randsub.exceptions import ManyCategoriesWarning
 
 # Transformers that may turn any columns into numbers.
 OPEN = (ColumnTransformer, FunctionTransformer)
 # Kind of a missing value, which is a category if the training data has one.
 MISSING = "missing"
+# A column of more categories than this, and of fewer than two rows for each, is doubtful.
+MANY_CATEGORIES = 50
 
 
 def choose_categorical(
@@ -276,6 +280,7 @@ class ColumnEncoder:
             found = {_key(value): value for value in _values(X, column)[rows]}
             # Sorted, for values of any types, so that the order of the rows does not matter.
             self.categories_.append([found[key] for key in sorted(found)])
+        self._warn_of_many(X, len(rows))
         widths = np.ones(X.shape[1], dtype=np.intp)
         widths[self.columns] = [len(found) for found in self.categories_]
         self.filled_: IntArray = np.empty(0, dtype=np.intp)
@@ -284,6 +289,25 @@ class ColumnEncoder:
             widths[self.filled_] = 2
         self.origin_: IntArray = np.repeat(np.arange(X.shape[1]), widths)
         return self
+
+    def _warn_of_many(self, X: Table, n_rows: int) -> None:
+        """Say which columns have about as many categories as there are rows."""
+        names = list(X.columns) if frame_kind(X) is not None else range(X.shape[1])
+        many = {
+            names[column]: len(found)
+            for column, found in zip(self.columns.tolist(), self.categories_, strict=True)
+            if len(found) > max(MANY_CATEGORIES, n_rows // 2)
+        }
+        if many:
+            size = 8 * n_rows * sum(many.values()) / 1e6
+            warnings.warn(
+                f"{n_rows} rows have columns of so many categories: {many}. For base models that "
+                f"need numbers each category is a column of its own, {size:,.1f} MB in all, and "
+                "nearly none says anything about another row. Leave names and identifiers out, "
+                "convert dates to numbers, and merge rare categories.",
+                ManyCategoriesWarning,
+                stacklevel=2,
+            )
 
     def _learn_means(self, X: Table, rows: IntArray, weight: FloatArray | None) -> None:
         numbers = np.setdiff1d(np.arange(X.shape[1]), self.columns)

@@ -7,8 +7,8 @@ tau,
 
 the level that it tends to, tau r, is ``x + tau dx / dt``. Between two samples of a series, at times
 t and t', it is estimated by ``x(t) + tau (x(t') - x(t)) / (t' - t)``; in a steady state it is x.
-tau is the median time between samples: where all are equally far apart, the level is the next
-value.
+tau is the mean time between samples: where all are equally far apart, the level is the next value.
+The change of a short step says little: it is extrapolated at most to twice its length.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,9 @@ from randsub._typing import FloatArray, IntArray
 from randsub.estimators.fit_data import Split, repeated_splits
 from randsub.network.expression_data import one_for_each
 
+# tau / (t' - t) of the shortest steps.
+LONGEST_LIFETIME = 2.0
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -33,7 +36,7 @@ class Steps:
         Samples at the start and at the end of each step, ascending in ``now``; the same sample for
         a steady state.
     lifetimes : ndarray of shape (n_steps,)
-        tau / (t' - t); 0 for a steady state.
+        tau / (t' - t), at most 2; 0 for a steady state.
     series : sequence of int ndarrays
         The steps of each series, in order of time; steady states are in none.
     """
@@ -142,7 +145,8 @@ def find_steps(time: Any, series: Any, n_samples: int) -> Steps | None:
             "it is of a steady state."
         )
     steady = np.flatnonzero(np.isnan(times))
-    lifetimes = np.concatenate([np.median(steps) / steps if len(steps) else steps, 0.0 * steady])
+    in_steps = np.minimum(steps.mean() / steps, LONGEST_LIFETIME) if len(steps) else steps
+    lifetimes = np.concatenate([in_steps, 0.0 * steady])
     of_series = code[now]
     now, after = np.concatenate([now, steady]), np.concatenate([after, steady])
     by_sample = np.argsort(now)
