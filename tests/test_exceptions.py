@@ -5,7 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.utils import check_array
 
+from randsub import PRSRegressor
 from randsub.exceptions import (
     BaseModelError,
     DatasetFormatError,
@@ -20,6 +24,14 @@ from randsub.exceptions import (
 )
 
 
+class Wants(DummyRegressor):
+    """A model that needs nine samples."""
+
+    def fit(self, X, y, sample_weight=None):
+        check_array(X, ensure_min_samples=9)
+        return super().fit(X, y, sample_weight)
+
+
 def test_the_message_tells_the_model_the_subset_and_the_reason() -> None:
     error = BaseModelError("Ridge()", "ValueError: too few rows", [3, 7], epoch=12)
     assert str(error) == (
@@ -28,6 +40,20 @@ def test_the_message_tells_the_model_the_subset_and_the_reason() -> None:
         "it in a pipeline that copes with it or, in PRS, keep columns that need each other "
         "together with feature_groups."
     )
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        (KNeighborsRegressor(), "Expected n_neighbors <= n_samples_fit"),
+        (Wants(), "minimum of 9 is required"),
+    ],
+)
+def test_too_few_samples_for_a_base_model(base, words) -> None:
+    X = np.random.default_rng(0).normal(size=(6, 4))
+    with pytest.raises(BaseModelError, match=words) as failure:
+        PRSRegressor(base, n_repeats=1, random_state=0).fit(X, X[:, 0])
+    assert "If it needs more samples: base models are trained on a part" in str(failure.value)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "logit, soft": {**LOGIT, **SOFT},
     "one rule for all widths": ONE_RULE,
     "one rule, trees on bootstrap samples": {**ONE_RULE, "bootstrap": "auto"},
+    "one rule, five repeats": {**ONE_RULE, "bootstrap": "auto", "n_repeats": 5},
 }
 CENTER = CANDIDATES["fresh, hard, ESS 0.5, 2400 epochs at 5e-4, 2 revivals"]
 

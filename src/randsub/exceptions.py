@@ -7,6 +7,12 @@ from typing import Any
 
 # Features that a message lists at most.
 SHOWN = 20
+# How scikit-learn says that there are too few samples, and what to do then.
+OF_SAMPLES = ("n_samples", "sample(s)", "number of members in each class")
+MORE_SAMPLES = (
+    "If it needs more samples: base models are trained on a part of them, without those that are "
+    "set aside for validation, nor a batch (n_batches) of the others. "
+)
 
 
 def as_sentence(clause: str) -> str:
@@ -217,11 +223,12 @@ class BaseModelError(_FieldsInArgs, RuntimeError):
         listed = ", ".join(shown[:SHOWN])
         if len(shown) > SHOWN:
             listed += f", ... ({len(shown) - SHOWN} more)"
+        samples = MORE_SAMPLES if any(words in self.reason for words in OF_SAMPLES) else ""
         return (
             f"The base model {self.model} failed {when} on the subset of {len(self.features)} "
-            f"feature(s) [{listed}]: {as_sentence(self.reason)} If it can learn from other subsets "
-            "but not from this one, wrap it in a pipeline that copes with it or, in PRS, keep "
-            "columns that need each other together with feature_groups."
+            f"feature(s) [{listed}]: {as_sentence(self.reason)} {samples}If it can learn from "
+            "other subsets but not from this one, wrap it in a pipeline that copes with it or, in "
+            "PRS, keep columns that need each other together with feature_groups."
         )
 
 
