@@ -286,6 +286,7 @@ def mnist(args: argparse.Namespace) -> Found:
         options["solver"] = Solver(n_batches=3, n_revivals=0)
         one = fit(base, X, y, args, "torch", new=new, **options)
         found[title] = {**shown(one), "minutes": round(one["seconds"] / 60, 2)}
+        found[title]["pixels per member"] = round(one["model"].expected_size_, 1)
         # Beside it: scikit-learn's own on all pixels, of as many rows.
         alone = clone(base).set_params(**({"n_jobs": 2} if title == "knn" else {}))
         alone.fit(X[:n_rows], y[:n_rows])

@@ -19,6 +19,7 @@ from randsub.engines import GenericEngine, KNNEngine, Learner, TorchEngine
 from randsub.engines.torch import knn, perceptrons
 from randsub.engines.torch.engine import _TABLES
 from randsub.engines.torch.shuffles import Shuffles
+from randsub.exceptions import BaseModelError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; see make test-torch.")
 RNG = np.random.default_rng(3)
@@ -32,7 +33,7 @@ SEEDS = np.arange(9)
 
 def both(base, y, dtype=np.float64, **options):
     """Predictions of the engine and of scikit-learn."""
-    classes = np.unique(y) if y.dtype.kind == "i" and y.ndim == 1 else options.pop("classes", None)
+    classes = options.pop("classes", np.unique(y) if y.dtype.kind == "i" else None)
     learner = Learner(base, classes, "soft", **options)
     data = (X[:200].astype(dtype), y[:200], MASKS, X[200:].astype(dtype), SEEDS)
     return (engine(learner).predict_many(*data) for engine in (TorchEngine, GenericEngine))
@@ -146,21 +147,30 @@ NETWORKS = [
 ]
 
 
+KINDS = ["numbers", "classes", "outputs", "labels"]
+
+
+def targets_of(kind):
+    """A network for targets of some kind, the targets, and what a learner must know of them."""
+    match kind:
+        case "numbers":
+            return MLPRegressor, HEIGHT, {}
+        case "classes":
+            return MLPClassifier, LABELS, {"classes": np.unique(LABELS)}
+        case "outputs":
+            return MLPRegressor, np.column_stack([HEIGHT, X[:, 3] ** 2]), {"n_targets": 2}
+    y = np.column_stack([LABELS > 0, LABELS > 1, X[:, 1] > 0.5]).astype(int)
+    return MLPClassifier, y, {"n_targets": 3, "classes": np.array([0, 1])}
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("options", NETWORKS)
-@pytest.mark.parametrize("kind", ["numbers", "classes", "outputs", "labels"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_networks_train_as_those_of_scikit_learn(options, kind):
-    classifies = kind in ("classes", "labels")
-    base = (MLPClassifier if classifies else MLPRegressor)(
+    network, y, more = targets_of(kind)
+    base = network(
         **{"hidden_layer_sizes": 5, "max_iter": 8, "learning_rate_init": 0.01, **options}
     )
-    y = {"numbers": HEIGHT, "classes": LABELS}.get(kind)
-    more = {}
-    if kind == "outputs":
-        y, more = np.column_stack([HEIGHT, X[:, 3] ** 2]), {"n_targets": 2}
-    elif kind == "labels":
-        y = np.column_stack([LABELS > 0, LABELS > 1, X[:, 1] > 0.5]).astype(int)
-        more = {"n_targets": 3, "classes": np.array([0, 1])}
     found, expected = both(base, y, **more)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
@@ -185,17 +195,71 @@ def test_a_network_is_a_fitted_estimator_with_its_history():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("batch_size", [3, 64])
-def test_losses_are_those_of_scikit_learn(batch_size, is_weighted):
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_losses_and_scores_are_those_of_scikit_learn(kind, early_stopping, batch_size, is_weighted):
     assert len(X) > perceptrons.STEPS_PER_CHUNK * 3
-    base = MLPClassifier(4, batch_size=batch_size, alpha=0.5, max_iter=4)
-    learner = Learner(base, np.unique(LABELS), "soft", passes_weight=is_weighted)
+    network, y, more = targets_of(kind)
+    base = network(hidden_layer_sizes=4, batch_size=batch_size, alpha=0.5, max_iter=4)
+    base.set_params(early_stopping=early_stopping)
+    learner = Learner(base, voting="soft", passes_weight=is_weighted, **more)
     weight = np.random.default_rng(0).uniform(0.1, 3.0, len(X)) if is_weighted else None
-    models, plain = (
-        engine(learner).fit_many(X, LABELS, MASKS[:3], SEEDS[:3], weight)
-        for engine in (TorchEngine, GenericEngine)
-    )
+    models, plain = fitted_by_both(learner, y, weight)
     for ours, theirs in zip(models, plain, strict=True):
         np.testing.assert_allclose(ours.loss_curve_, theirs.loss_curve_, rtol=1e-7)
+        if early_stopping:
+            scores = ours.validation_scores_, theirs.validation_scores_
+            np.testing.assert_allclose(*scores, rtol=1e-7, atol=1e-9)
+
+
+def fitted_by_both(learner, y, weight=None):
+    return (
+        engine(learner).fit_many(X, y, MASKS[:3], SEEDS[:3], weight)
+        for engine in (TorchEngine, GenericEngine)
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_of_one_are_no_weights():
+    base = MLPClassifier(4, early_stopping=True, validation_fraction=0.3, tol=0.0, max_iter=40)
+    learner = Learner(base, np.unique(LABELS), "soft", passes_weight=True)
+    plain, weighted = (
+        TorchEngine(learner).fit_many(X, LABELS, MASKS, SEEDS, weight)
+        for weight in (None, np.ones(len(X)))
+    )
+    assert len({model.n_iter_ for model in plain}) > 1
+    for one, other in zip(plain, weighted, strict=True):
+        assert one.validation_scores_ == other.validation_scores_
+        np.testing.assert_allclose(one.coefs_[0], other.coefs_[0], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_output_that_is_constant_in_the_validation_rows():
+    y = np.column_stack([HEIGHT, np.ones(len(X))])
+    y[7, 1] = 0.0
+    base = MLPRegressor(
+        hidden_layer_sizes=4, early_stopping=True, validation_fraction=0.2, max_iter=12
+    )
+    models, plain = fitted_by_both(Learner(base, n_targets=2), y)
+    for ours, theirs in zip(models, plain, strict=True):
+        np.testing.assert_allclose(ours.validation_scores_, theirs.validation_scores_, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("failing", ["divergence", "weights of zero"])
+def test_training_that_fails_is_an_error_with_early_stopping_too(failing):
+    more, weight = {}, None
+    if failing == "divergence":
+        more = {"solver": "sgd", "learning_rate_init": 1e200, "batch_size": 50}
+    else:
+        more, weight = {"batch_size": 10}, np.ones(len(X))
+        weight[:160] = 0.0
+    base = MLPClassifier(4, early_stopping=True, max_iter=6, **more)
+    learner = Learner(base, np.unique(LABELS), "soft", passes_weight=weight is not None)
+    for engine in (TorchEngine, GenericEngine):
+        with pytest.raises(BaseModelError):
+            engine(learner).fit_many(X, LABELS, MASKS[:2], SEEDS[:2], weight)
 
 
 def test_networks_that_do_not_converge_say_so():

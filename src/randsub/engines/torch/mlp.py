@@ -209,7 +209,7 @@ class PerceptronFamily(TorchFamily):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return Trained(layers, training.final, training.records)
+        return Trained(layers, training.results(), training.records)
 
 
 class PerceptronClassifierFamily(PerceptronFamily):
@@ -349,16 +349,17 @@ def _all_masks(batch: DeviceBatch) -> Bucket:
 def _bytes_per_network(learner: Learner, batch: DeviceBatch, width: int, n_outputs: int) -> int:
     """Memory of a network in training.
 
-    Its parameters, with moments and gradients, the order of its rows, the values of all layers
-    for a batch of samples, and those of the last one for a chunk of batches.
+    Its parameters, with moments and gradients, the order of its rows (the next one, this one, that
+    of a chunk of batches), the values of all layers for a batch, and those of the last one for a
+    chunk, or for the validation rows.
     """
     units = [width, *_hidden(learner.estimator), n_outputs]
     n_parameters = sum((a + 1) * b for a, b in pairwise(units))
     n_rows = len(batch.rows)
     size = 200 if learner.estimator.batch_size == "auto" else int(learner.estimator.batch_size)
-    n_chunk = min(STEPS_PER_CHUNK * size, n_rows)
+    n_chunk = n_rows if learner.estimator.early_stopping else min(STEPS_PER_CHUNK * size, n_rows)
     n_numbers = 12 * n_parameters + 4 * min(size, n_rows) * sum(units) + 8 * n_chunk * n_outputs
-    return batch.rows.element_size() * n_numbers + 24 * n_rows
+    return batch.rows.element_size() * n_numbers + 40 * n_rows
 
 
 def _finished(

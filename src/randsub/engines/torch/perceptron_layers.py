@@ -96,12 +96,16 @@ def losses_of(targets: Tensor, values: Tensor, output: str) -> Tensor:
     return losses
 
 
-def r2_of(targets: Tensor, values: Tensor, shares: Tensor) -> Tensor:
-    """Mean R2 of the outputs; of a constant one 1 if it is met, else 0, as in scikit-learn."""
+def r2_of(targets: Tensor, values: Tensor, weights: Tensor) -> Tensor:
+    """Mean R2 (B,) of outputs (B, n, O); of a constant one 1 if it is met, else 0, as scikit-learn.
+
+    In the precision of the weights (B, n).
+    """
     import torch
 
-    errors = ((targets - values).square() * shares).sum(dim=1)
-    center = (targets * shares).sum(dim=1, keepdim=True)
-    spread = ((targets - center).square() * shares).sum(dim=1)
+    targets, weights = targets.to(weights.dtype), weights.unsqueeze(-1)
+    errors = ((targets - values).square() * weights).sum(dim=1)
+    center = (targets * weights).sum(dim=1, keepdim=True) / weights.sum(dim=1, keepdim=True)
+    spread = ((targets - center).square() * weights).sum(dim=1)
     score = torch.where(spread > 0.0, 1.0 - errors / spread, (errors == 0.0).to(errors.dtype))
     return score.mean(dim=-1)

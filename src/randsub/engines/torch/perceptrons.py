@@ -20,7 +20,7 @@ from randsub.engines.torch.shuffles import Shuffles
 
 # From so many steps on, recording them pays.
 STEPS_WORTH_RECORDING = 30
-# Steps between two looks at the losses.
+# Steps whose losses are computed at once.
 STEPS_PER_CHUNK = 32
 # As in scikit-learn's optimiser.
 LEAST_LEARNING_RATE = 1e-6
@@ -139,7 +139,8 @@ class Training:
             for epoch in range(1, self._estimator.max_iter + 1):
                 rates = self._rates[:, np.newaxis]
                 self._rate.copy_(on_device(rates, self._rate.device, self._rate.dtype))
-                self._adam_rates.copy_(self._rates_of_adam(epoch))
+                rates = self._rates_of_adam(epoch)
+                self._adam_rates.copy_(on_device(rates, self._rate.device, self._rate.dtype))
                 self._step_count.zero_()
                 self._losses.zero_()
                 order = on_device(self._shuffles.epoch(), self._rows.device)
@@ -151,6 +152,16 @@ class Training:
             self._shuffles.close()
         unfinished = [not self.records[number].converged for number in self._numbers]
         self._store(np.flatnonzero(unfinished))
+
+    def results(self) -> Tensor:
+        """Parameters of all networks; NaN where training met a number that is not finite.
+
+        With early stopping the best parameters may be those from before, which scikit-learn returns
+        in some cases and not in others.
+        """
+        failed = [not np.isfinite(record.loss_curve).all() for record in self.records]
+        self.final[on_device(np.array(failed), self.final.device)] = np.nan
+        return self.final
 
     def _take_steps(self, rows: Tensor) -> None:
         """The steps of a chunk of rows (B, n), and their losses."""
@@ -255,15 +266,13 @@ class Training:
             return torch.baddbmm(coefficients, inputs, deltas, beta=alpha * share)
         return inputs @ deltas + (alpha * share)[:, None, None] * coefficients
 
-    def _rates_of_adam(self, epoch: int) -> Tensor:
+    def _rates_of_adam(self, epoch: int) -> FloatArray:
         """The learning rates of an epoch, with scikit-learn's correction of the moments."""
-        import torch
-
-        estimator = self._estimator
-        first = (epoch - 1) * self._n_steps + 1
-        steps = torch.arange(first, first + self._n_steps, device=self._parameters.device)
-        steps = steps.to(self._losses.dtype)
-        correction = (1.0 - estimator.beta_2**steps).sqrt() / (1.0 - estimator.beta_1**steps)
+        estimator, first = self._estimator, (epoch - 1) * self._n_steps + 1
+        if estimator.solver != "adam":
+            return np.zeros(self._n_steps)
+        steps = np.arange(first, first + self._n_steps, dtype=float)
+        correction = np.sqrt(1.0 - estimator.beta_2**steps) / (1.0 - estimator.beta_1**steps)
         return float(estimator.learning_rate_init) * correction
 
     def _update(self, gradient: Tensor) -> None:
@@ -343,7 +352,7 @@ class Training:
         at = on_device(places, self._parameters.device)
         names = ("parameters", "first", "second", "best", "rate", "columns", "held")
         for name in (*names, "losses", "rows", "values"):
-            setattr(self, f"_{name}", getattr(self, f"_{name}")[at].clone())
+            setattr(self, f"_{name}", getattr(self, f"_{name}")[at])
         if self._train is not None and self._validation is not None:
             self._train, self._validation = self._train[at], self._validation[at]
 
@@ -353,30 +362,26 @@ class Training:
 
         assert self._validation is not None
         rows, data = self._validation, self._data
-        values = forward(
-            self._layers,
-            self._parameters,
-            self._cells(rows),
-            self._estimator.activation,
-            self._output,
-        )[-1]
+        how = (self._estimator.activation, self._output)
+        # As many rows at a time as in training, which memory suffices for.
+        values = torch.cat(
+            [
+                forward(self._layers, self._parameters, self._cells(part), *how)[-1]
+                for part in rows.split(self._size, dim=1)
+            ],
+            dim=1,
+        )
         targets = data.targets[rows]
-        weights = torch.ones_like(targets[:, :, 0])
-        if data.weights is not None:
-            weights = data.weights[rows]
-        shares = weights / weights.sum(dim=1, keepdim=True)
+        weights = torch.ones_like(rows) if data.weights is None else data.weights[rows]
+        # Sums of weights, not of their shares: equal counts are equal scores, to the last bit.
+        weights = weights.to(self._losses.dtype)
         if self._output == "identity":
-            return r2_of(targets, values, shares.unsqueeze(-1)).cpu().numpy()
+            return r2_of(targets, values, weights).cpu().numpy()
         if self._output == "softmax":
             is_right = values.argmax(dim=-1) == targets.argmax(dim=-1)
         else:
             is_right = ((values > 0.5) == (targets > 0.5)).all(dim=-1)
-        if data.weights is None:
-            # Equal counts are equal scores, to the last bit.
-            score = is_right.sum(dim=1).to(self._losses.dtype) / rows.shape[1]
-        else:
-            score = (is_right * shares).sum(dim=1)
-        return torch.where(values.isfinite().all(dim=(1, 2)), score, torch.nan).cpu().numpy()
+        return ((is_right * weights).sum(dim=1) / weights.sum(dim=1)).cpu().numpy()
 
 
 def _note(record: Record, loss: float, score: float | None, tol: float) -> bool:
