@@ -84,6 +84,11 @@ def one_run(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, **params: Any) -
     return _prs(X, y, seed, jobs, n_repeats=1, **params)
 
 
+def marginal(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, Any]:
+    """One optimisation that starts from what single columns say of the target."""
+    return one_run(X, y, seed, jobs, alpha_init="marginal")
+
+
 def former(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, Any]:
     """The defaults before this study, by the code of that time: see the note above."""
     if hasattr(Solver(), "n_iter_no_change"):
@@ -126,12 +131,13 @@ def l1(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, Any]:
 METHODS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "one_run": one_run,
     "default": _prs,
+    "marginal": marginal,
     "former": former,
     "forest": forest,
     "f_test": f_test,
     "l1": l1,
 }
-PRS = ("one_run", "default", "former")
+PRS = ("one_run", "default", "marginal", "former")
 
 
 # -- one cell, in its own process ------------------------------------------------------------------

@@ -21,6 +21,7 @@ from width import N_BEST, PROBLEMS, PRS, WIDTHS, stored
 LABELS = {
     "one_run": "PRS, one run",
     "default": "PRS, default repeats",
+    "marginal": "PRS, one run, marginal start",
     "former": "PRS, former defaults",
     "forest": "random forest",
     "f_test": "F test",
@@ -284,7 +285,7 @@ TITLES = {
     "score": "test score",
     "aupr": "AUPR of the ranking",
 }
-COLORS = dict(zip(LABELS, ("C0", "C3", "C7", "C2", "C1", "C4"), strict=True))
+COLORS = dict(zip(LABELS, ("C0", "C3", "C9", "C7", "C2", "C1", "C4"), strict=True))
 
 
 def draw(frame: pd.DataFrame, path: Path) -> None:

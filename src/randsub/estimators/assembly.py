@@ -10,6 +10,7 @@ from randsub._typing import FloatArray
 from randsub.distributions import SubsetDistribution
 from randsub.estimators.fit_data import FitData, Split
 from randsub.estimators.groups import choose_distribution
+from randsub.estimators.marginal_start import explained_alone, ranked_alpha
 from randsub.losses import LOSSES, SCORES, Loss, MeanOverOutputs, Reference, Score, accuracy
 from randsub.optim import OPTIMIZERS, FisherAdam, Optimizer
 from randsub.penalties import Penalty
@@ -31,6 +32,9 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
     )
     n_parameters = distribution.n_parameters
     theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
+    starts = [theta] * len(data.splits)
+    if isinstance(model.alpha_init, str) and model.alpha_init == "marginal":
+        starts = [_marginal(theta, model._task, data, split, distribution) for split in data.splits]
     n_targets = data.dispatcher.engines[0].learner.n_targets
     loss = choose_loss(
         model.loss,
@@ -68,7 +72,23 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
         # are too kind about is not the same in all repeats.
         chooses_on_all=len(data.splits) > 1 and data.judges is data.samples,
     )
-    return problem, settings, np.repeat(theta, len(data.rngs) * problem.n_bases, axis=0)
+    return problem, settings, np.repeat(np.concatenate(starts), problem.n_bases, axis=0)
+
+
+def _marginal(
+    theta: FloatArray, task: str, data: FitData, split: Split, distribution: SubsetDistribution
+) -> FloatArray:
+    """The start of one repeat, (1, n_parameters), by what it may know: its training rows."""
+    shown, parameters = data.dispatcher.data, distribution.column_parameters()
+    explained = explained_alone(
+        shown.X,
+        data.encoded,
+        split.train_rows,
+        data.loss_weight,
+        parameters if shown.origin is None else parameters[shown.origin],
+        are_classes=task == "classification",
+    )
+    return ranked_alpha(theta[0], explained)[np.newaxis]
 
 
 def _target(

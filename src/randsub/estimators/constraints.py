@@ -44,7 +44,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"]), list, StrOptions({"auto"}), None],
     "n_estimators": [Interval(Integral, 2, None, closed="left")],
     "alpha_init": [
-        StrOptions({"auto"}),
+        StrOptions({"auto", "marginal"}),
         Interval(Real, 0, 1, closed="right"),
         "array-like",
     ],
