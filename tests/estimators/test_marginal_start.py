@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor, _tables
 from randsub.callbacks import Checkpoint
+from randsub.estimators import marginal_start
 from randsub.estimators.marginal_start import explained_alone, ranked_alpha
 from randsub.solver import Callback
 
@@ -67,6 +68,14 @@ def test_tables_of_any_kind(whole, monkeypatch):
     mixed = pd.DataFrame(X).astype({3: object})
     mixed[3] = "text"
     np.testing.assert_allclose(explained(mixed), np.where(np.arange(M) == 3, 0.0, expected))
+
+
+def test_some_of_many_rows(monkeypatch):
+    expected = explained(rows=ROWS[::3])
+    monkeypatch.setattr(marginal_start, "MOST_ROWS", 20)
+    np.testing.assert_array_equal(explained(), expected)
+    few = ROWS[:20]
+    np.testing.assert_allclose(explained(rows=few), r_regression(X[few], Y[few, 0]) ** 2)
 
 
 def test_missing_and_constant_columns():

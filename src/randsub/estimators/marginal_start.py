@@ -16,6 +16,8 @@ from randsub._typing import FloatArray, IntArray, Table
 SHARE, POWER = 0.5, 0.5
 # No feature starts above.
 HIGHEST = 0.5
+# Of more rows some are enough to rank columns by.
+MOST_ROWS = 10_000
 
 
 def ranked_alpha(level: FloatArray, explained: FloatArray) -> FloatArray:
@@ -45,7 +47,7 @@ def explained_alone(
     targets : ndarray of shape (n, C)
         Numbers, or indicators of classes.
     rows : int ndarray
-        Rows to use.
+        Rows to use; some of them, equally far apart, if there are many.
     weight : ndarray of shape (n,)
     parameters : int ndarray of shape (n_columns,)
         The parameter, a feature or a group of them, of each column.
@@ -55,6 +57,7 @@ def explained_alone(
     columns: IntArray = np.arange(X.shape[1])
     if frame_kind(X) is not None:
         columns = np.flatnonzero(numeric_columns(X))
+    rows = rows[:: -(-len(rows) // MOST_ROWS)]
     shares = weight[rows] / weight[rows].sum()
     centred = targets[rows] - shares @ targets[rows]
     # The sum over classes of what indicators have in common with a column, by their frequency, is
