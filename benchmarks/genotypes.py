@@ -6,6 +6,7 @@ marginal effect. The genotypes are written to a memory-mapped file, and PRS is f
 process, which opens the file with ``np.load(mmap_mode="r")``.
 
     python benchmarks/genotypes.py [--samples 1000] [--features 1000000] [--base knn] [--jobs 2]
+        [--start auto]
 
 Prints the seconds of the fit, the peak memory of that process (pages of the file included, and what
 the fit added), the columns that were read, and the number of models; then the ranking by
@@ -143,6 +144,7 @@ def fit(args: argparse.Namespace) -> None:
     estimator = PRSClassifier if args.binary else PRSRegressor
     model = estimator(base_models()[args.base, args.binary], n_jobs=args.jobs)
     model.set_params(random_state=args.seed, max_iter=args.epochs, n_repeats=args.repeats)
+    model.set_params(alpha_init=args.start)
     # Compiles; the result is of no use.
     clone(model).set_params(max_iter=1).fit(np.array(X[:, :20]), problem["y"])
     is_read = count_columns(X)
@@ -245,6 +247,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--start", choices=["auto", "marginal"], default="auto", help="alpha_init")
     parser.add_argument("--epochs", type=int, default=None)
     parser.add_argument("--where", help="folder for the files; by default that of the system")
     parser.add_argument("--folder", help=argparse.SUPPRESS)
