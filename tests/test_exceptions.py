@@ -53,7 +53,10 @@ def test_too_few_samples_for_a_base_model(base, words) -> None:
     X = np.random.default_rng(0).normal(size=(6, 4))
     with pytest.raises(BaseModelError, match=words) as failure:
         PRSRegressor(base, n_repeats=1, random_state=0).fit(X, X[:, 0])
-    assert "If it needs more samples: base models are trained on a part" in str(failure.value)
+    advice = "If it needs more samples: base models are trained on a part"
+    assert advice in str(failure.value)
+    for other in (failure.value.located([], None), failure.value.located([], 1, "in iteration 1")):
+        assert advice not in str(other)
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,10 @@ class BaseModelError(_FieldsInArgs, RuntimeError):
         listed = ", ".join(shown[:SHOWN])
         if len(shown) > SHOWN:
             listed += f", ... ({len(shown) - SHOWN} more)"
-        samples = MORE_SAMPLES if any(words in self.reason for words in OF_SAMPLES) else ""
+        # The final members see all samples, and methods without epochs have no batches.
+        in_epoch = self.epoch is not None and self.stage is None
+        is_small = in_epoch and any(words in self.reason for words in OF_SAMPLES)
+        samples = MORE_SAMPLES if is_small else ""
         return (
             f"The base model {self.model} failed {when} on the subset of {len(self.features)} "
             f"feature(s) [{listed}]: {as_sentence(self.reason)} {samples}If it can learn from "

@@ -313,6 +313,12 @@ def test_identifiers_are_warned_of(listed):
         ColumnEncoder(np.asarray(columns)).fit(table, np.arange(100))
 
 
+def test_only_some_identifiers_are_listed():
+    X = pd.DataFrame({f"name {j}": [f"{j} of {row}" for row in range(60)] for j in range(25)})
+    with pytest.warns(ManyCategoriesWarning, match=r"'name 19': 60} and 5 more\. "):
+        ColumnEncoder(np.arange(25)).fit(X, np.arange(60))
+
+
 def test_many_categories_of_enough_rows_are_not_warned_of():
     X, _ = frame(n=120)
     X["pair"] = [f"pair {row // 2}" for row in range(120)]

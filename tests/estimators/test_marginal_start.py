@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from flat_parameters import flat
 from randsub import PRSClassifier, PRSRegressor, _tables
 from randsub.callbacks import Checkpoint
+from randsub.distributions import Bernoulli
 from randsub.estimators import marginal_start
 from randsub.estimators.marginal_start import explained_alone, ranked_alpha
 from randsub.solver import Callback
@@ -30,11 +32,12 @@ ONES = np.ones(N)
 
 def explained(table=X, targets=Y[:, :1], weight=ONES, groups=None, rows=ROWS, **more):
     parameters = np.arange(M) if groups is None else groups
-    return explained_alone(table, targets, rows, weight, parameters, are_classes=False, **more)
+    more = {"are_classes": False, **more}
+    return explained_alone(table, targets, rows, weight, parameters, parameters.max() + 1, **more)
 
 
 def of_classes(table=X, weight=ONES, rows=ROWS):
-    return explained_alone(table, INDICATORS, rows, weight, np.arange(M), are_classes=True)
+    return explained(table, INDICATORS, weight, rows=rows, are_classes=True)
 
 
 def test_numbers_are_explained_by_the_squared_correlation():
@@ -65,15 +68,24 @@ def test_tables_of_any_kind(whole, monkeypatch):
     expected = explained()
     for table in (pd.DataFrame(X), np.asfortranarray(X), csr_matrix(X), X.astype(np.float32)):
         np.testing.assert_allclose(explained(table), expected, rtol=1e-4)
-    mixed = pd.DataFrame(X).astype({3: object})
-    mixed[3] = "text"
-    np.testing.assert_allclose(explained(mixed), np.where(np.arange(M) == 3, 0.0, expected))
+    mixed = pd.DataFrame(X, columns=list("abcdefghijk"))
+    mixed["d"], mixed["e"] = "text", Y[:, 0] > 0.0
+    alone = r_regression(mixed[["e"]].to_numpy(float)[ROWS], Y[ROWS, 0])[0] ** 2
+    expected = np.where(np.arange(M) == 3, 0.0, expected)
+    expected[4] = alone
+    for table in (mixed, pl.from_pandas(mixed)):
+        np.testing.assert_allclose(explained(table), expected)
 
 
 def test_some_of_many_rows(monkeypatch):
-    expected = explained(rows=ROWS[::3])
     monkeypatch.setattr(marginal_start, "MOST_ROWS", 20)
-    np.testing.assert_array_equal(explained(), expected)
+    found = explained()
+    np.testing.assert_array_equal(explained(), found)
+    assert 0.0 < np.abs(found - r_regression(X[ROWS], Y[ROWS, 0]) ** 2).max() < 0.5
+    # Every second row is of the same class.
+    table, targets = X.copy(), np.eye(2)[np.arange(N) % 2]
+    table[::2, 1] += 60.0
+    assert explained(table, targets, rows=np.arange(N), are_classes=True).argmax() == 1
     few = ROWS[:20]
     np.testing.assert_allclose(explained(rows=few), r_regression(X[few], Y[few, 0]) ** 2)
 
@@ -132,14 +144,30 @@ def test_only_training_rows_count():
     X_val, y_val = X[:20], CODES[:20]
     model = PRSClassifier(KNeighborsClassifier(), **flat(**QUICK))
     found = started(model, X[20:], CODES[20:], X_val=X_val, y_val=y_val)
-    expected = explained_alone(
-        X, INDICATORS, np.arange(20, N), ONES, np.arange(M), are_classes=True
-    )
+    expected = of_classes(rows=np.arange(20, N))
     level = 5.0 / 12.0
     np.testing.assert_allclose(found[0], ranked_alpha(np.full(M, level), expected))
     # Repeats set other rows aside.
     several = started(model.set_params(n_repeats=3), X, CODES)
     assert len(np.unique(several, axis=0)) == 3
+
+
+class Idle(Bernoulli):
+    """Has a parameter that no column belongs to."""
+
+    def __init__(self, n_columns, floor=0.0):
+        super().__init__(n_columns, floor)
+        self.n_parameters = n_columns + 1
+
+    def expand(self, masks):
+        return masks[:, :-1]
+
+
+def test_a_parameter_without_columns_explains_nothing():
+    model = PRSRegressor(KNeighborsRegressor(), distribution=Idle(M), **flat(**QUICK))
+    alpha = started(model, X, Y[:, 0])[0]
+    assert alpha.shape == (M + 1,)
+    assert alpha[-1] == alpha.min()
 
 
 def test_groups_and_categories_start_as_one():

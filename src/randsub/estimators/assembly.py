@@ -34,7 +34,12 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
     theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
     starts = [theta] * len(data.splits)
     if isinstance(model.alpha_init, str) and model.alpha_init == "marginal":
-        starts = [_marginal(theta, model._task, data, split, distribution) for split in data.splits]
+        # With validation data of the user, all repeats share one split.
+        found = {
+            key: _marginal(theta, model._task, data, split, distribution)
+            for key, split in {id(split): split for split in data.splits}.items()
+        }
+        starts = [found[id(split)] for split in data.splits]
     n_targets = data.dispatcher.engines[0].learner.n_targets
     loss = choose_loss(
         model.loss,
@@ -86,6 +91,7 @@ def _marginal(
         split.train_rows,
         data.loss_weight,
         parameters if shown.origin is None else parameters[shown.origin],
+        distribution.n_parameters,
         are_classes=task == "classification",
     )
     return ranked_alpha(theta[0], explained)[np.newaxis]

@@ -29,7 +29,7 @@ from randsub._tables import frame_kind, numeric_columns, take_cells, take_column
 from randsub._typing import BoolArray, FloatArray, IntArray, Table
 from randsub.estimators.groups import column_position
 from randsub.estimators.missing_values import is_nothing
-from randsub.exceptions import ManyCategoriesWarning
+from randsub.exceptions import SHOWN, ManyCategoriesWarning
 
 # Transformers that may turn any columns into numbers.
 OPEN = (ColumnTransformer, FunctionTransformer)
@@ -300,8 +300,11 @@ class ColumnEncoder:
         }
         if many:
             size = 8 * n_rows * sum(many.values()) / 1e6
+            shown = str(dict(list(many.items())[:SHOWN]))
+            if len(many) > SHOWN:
+                shown += f" and {len(many) - SHOWN} more"
             warnings.warn(
-                f"{n_rows} rows have columns of so many categories: {many}. For base models that "
+                f"{n_rows} rows have columns of so many categories: {shown}. For base models that "
                 f"need numbers each category is a column of its own, {size:,.1f} MB in all, and "
                 "nearly none says anything about another row. Leave names and identifiers out, "
                 "convert dates to numbers, and merge rare categories.",

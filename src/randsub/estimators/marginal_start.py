@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from scipy.stats import rankdata
 
 from randsub._tables import frame_kind, numeric_columns, row_portions, take_cells, to_array
-from randsub._typing import FloatArray, IntArray, Table
+from randsub._typing import BoolArray, FloatArray, IntArray, Table
 
 # Share of the expected size of a subset that is given by rank, and the power of the rank.
 SHARE, POWER = 0.5, 0.5
@@ -34,6 +34,7 @@ def explained_alone(
     rows: IntArray,
     weight: FloatArray,
     parameters: IntArray,
+    n_parameters: int,
     *,
     are_classes: bool,
 ) -> FloatArray:
@@ -42,29 +43,31 @@ def explained_alone(
     Parameters
     ----------
     X : table of shape (n, n_columns)
-        Read in portions. Columns of a frame that are no numbers explain nothing; a missing value
-        counts as the mean.
+        Read in portions. Columns of a frame that are neither numbers nor true or false explain
+        nothing; a missing value counts as the mean.
     targets : ndarray of shape (n, C)
         Numbers, or indicators of classes.
     rows : int ndarray
-        Rows to use; some of them, equally far apart, if there are many.
+        Rows to use; some of them, always the same, if there are many.
     weight : ndarray of shape (n,)
     parameters : int ndarray of shape (n_columns,)
         The parameter, a feature or a group of them, of each column.
+    n_parameters : int
     are_classes : bool
         Whether the targets are indicators.
     """
     columns: IntArray = np.arange(X.shape[1])
     if frame_kind(X) is not None:
-        columns = np.flatnonzero(numeric_columns(X))
-    rows = rows[:: -(-len(rows) // MOST_ROWS)]
+        columns = np.flatnonzero(numeric_columns(X) | _true_or_false(X))
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
     shares = weight[rows] / weight[rows].sum()
     centred = targets[rows] - shares @ targets[rows]
     # The sum over classes of what indicators have in common with a column, by their frequency, is
     # the variance between the classes.
     scale = shares @ targets[rows] if are_classes else shares @ centred**2
     told = np.divide(centred, np.sqrt(scale), out=np.zeros_like(centred), where=scale > 0.0)
-    found = np.zeros(parameters.max() + 1)
+    found = np.zeros(n_parameters)
     # Portions of columns: what is a row there is a column here.
     for part in row_portions(len(columns), len(rows)):
         cells = _numbers(X, rows, columns[part])
@@ -78,6 +81,18 @@ def explained_alone(
         explained = np.divide(common, variance, out=np.zeros(len(common)), where=variance > 0.0)
         np.maximum.at(found, parameters[columns[part]], explained)
     return found
+
+
+def _true_or_false(frame: Table) -> BoolArray:
+    """Which columns are booleans, none of them missing."""
+    if frame_kind(frame) == "pandas":
+        return np.array([dtype == np.dtype(bool) for dtype in frame.dtypes], dtype=bool)
+    import polars as pl
+
+    return np.array(
+        [one.dtype == pl.Boolean and not one.null_count() for one in frame.get_columns()],
+        dtype=bool,
+    )
 
 
 def _numbers(X: Table, rows: IntArray, columns: IntArray) -> FloatArray:

@@ -37,9 +37,9 @@ class PRSRegressor(RegressionEnsemble, BasePRS):
     alpha_init : "auto", "marginal", float or array-like, default="auto"
         Selection probabilities at the start. "auto" is ``min(0.5, 5 / n_estimators)``, so that
         each feature is seen by about five models per batch; with more than 600 features, the
-        level at which a model sees about 30 of them. "marginal" has the same mean, and is higher
-        for features that explain more of the target alone, by the square root of their rank: for
-        thousands of features. Features at 0 are left out for good.
+        level at which a model sees about 30 of them. "marginal" has about the same mean, and is
+        higher for features that explain more of the target alone, by the square root of their
+        rank: for tens of thousands of features. Features at 0 are left out for good.
     loss : {"auto", "squared_error", "huber", "poisson"} or Loss, default="auto"
         The loss; "auto" is the squared error. Targets are centred and scaled by their mean and
         standard deviation first (divided by their mean for "poisson"), so that penalties and
