@@ -1,8 +1,9 @@
 """A start for alpha from what single columns say of the targets.
 
 A column that says much alone is drawn more often at the start, by the rank of what it explains, and
-the others nearly as often as they would be. So what has an effect only beside other columns is not
-given up, and noise does not gain: whatever alpha starts from, it is learned.
+the others nearly as often as they would be, so that what has an effect only beside other columns is
+not given up. Noise that agrees with the targets by chance starts higher, too; alpha is learned from
+there on.
 """
 
 import numpy as np
