@@ -294,8 +294,12 @@ def find_engine(
         on_gpu = TorchEngine.knows(estimator) and takes_over(
             learner, n_train, model.n_estimators, model.n_jobs
         )
-        if on_gpu and obstacle(TorchEngine) is None:
+        reason = obstacle(TorchEngine) if on_gpu else None
+        if on_gpu and reason is None:
             return Choice(TorchEngine, None)
+        if on_gpu and learner.device is not None:
+            text = f"device={learner.device!r} is not used for {estimator!r}: the engine 'torch' "
+            warnings.warn(f"{text}{reason}.", SlowEngineWarning, stacklevel=2)
         refusal = None
         for candidate in [one for one in ENGINES.values() if one.is_automatic(estimator)]:
             reason = obstacle(candidate)

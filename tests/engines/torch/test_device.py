@@ -11,7 +11,7 @@ from randsub import PRSClassifier, PRSRegressor
 from randsub.engines import KNNEngine, Learner, TorchEngine
 from randsub.engines.torch import device as devices
 from randsub.engines.torch.cost import gpu_wins
-from randsub.exceptions import DeviceError
+from randsub.exceptions import DeviceError, SlowEngineWarning
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; see make test-torch.")
 X = np.random.default_rng(0).normal(size=(60, 5))
@@ -95,10 +95,10 @@ def test_out_of_memory_halves_the_portion_and_goes_on(monkeypatch, error):
 
 
 def fail(error):
-    def bmm(left, right):
+    def failing(*args):
         raise error
 
-    return bmm
+    return failing
 
 
 @pytest.mark.parametrize("error", FULL, ids=str)
@@ -120,10 +120,56 @@ def test_a_device_that_vanishes_loses_nothing(monkeypatch):
     with pytest.raises(RuntimeError, match="CUDA error"):
         model.fit(X, labels)
     monkeypatch.setattr(devices, "_is_cpu", lambda device: False)
+    # Nor can memory be given back then.
+    monkeypatch.setattr(devices, "release", fail(gone))
     with pytest.raises(DeviceError, match=r"failed while .* \(CUDA error: unspec.* resume_from"):
         model.fit(X, labels)
     np.testing.assert_array_equal(model.alpha_, before)
     assert model.engine_ == "torch"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_lost"),
+    [
+        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", True),
+        ("cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling cusolverDnCreate", True),
+        ("cuDNN error: CUDNN_STATUS_BAD_PARAM", False),
+        ("mat1 and mat2 shapes cannot be multiplied", False),
+    ],
+)
+def test_what_the_libraries_of_a_gpu_say(words, is_lost, monkeypatch):
+    monkeypatch.setattr(devices, "_is_cpu", lambda device: False)
+    with pytest.raises(RuntimeError) as caught, devices.at_work(torch.device("cpu")):
+        raise RuntimeError(words)
+    assert isinstance(caught.value, DeviceError) == is_lost
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_device_that_the_user_named_is_not_passed_over_in_silence(monkeypatch):
+    monkeypatch.setattr("randsub.estimators.fit_data.check_device", lambda device: None)
+    base = MLPClassifier(solver="lbfgs")
+    model = PRSClassifier(base, device="cuda", n_estimators=2, max_iter=1)
+    message = r"device='cuda' is not used for MLPClassifier.*does not support solver='lbfgs'"
+    with pytest.warns(SlowEngineWarning, match=message):
+        model.fit(X, (Y > 0).astype(int))
+    assert model.engine_ == "generic"
+
+
+def test_memory_of_neighbours_counts_the_rows_of_each_mask(monkeypatch):
+    asked = []
+
+    def portions(work, n_masks, n_queries, n_bytes, *rest, **options):
+        asked.append(n_queries * n_bytes)
+        return in_portions(work, n_masks, n_queries, n_bytes, *rest, **options)
+
+    in_portions = devices.in_portions
+    monkeypatch.setattr("randsub.engines.torch.knn.in_portions", portions)
+    rng = np.random.default_rng(0)
+    rows, masks = rng.normal(size=(500, 256)), np.ones((2, 256), dtype=bool)
+    engine = TorchEngine(Learner(KNeighborsRegressor(3)))
+    engine.predict_many(rows, rows[:, 0], masks, rows[:2], np.arange(2))
+    # In double precision: the cells of a mask, and the same moved.
+    assert min(asked) > 2 * 8 * rows.size
 
 
 def test_half_precision_is_computed_in_double(monkeypatch):

@@ -262,6 +262,12 @@ def test_training_that_fails_is_an_error_with_early_stopping_too(failing):
             engine(learner).fit_many(X, LABELS, MASKS[:2], SEEDS[:2], weight)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_member_that_was_replaced_answers_for_itself():
+    other = MLPRegressor("poisson", 4, max_iter=5, random_state=0).fit(X, np.exp(HEIGHT))
+    assert TorchEngine(Learner(MLPRegressor(4))).predict_fitted(other, X) is None
+
+
 def test_networks_that_do_not_converge_say_so():
     base = MLPRegressor(max_iter=2)
     with pytest.warns(ConvergenceWarning, match=r"Maximum iterations \(2\) reached"):
@@ -274,6 +280,7 @@ def test_networks_that_do_not_converge_say_so():
         (MLPRegressor(solver="lbfgs"), "does not support solver='lbfgs'; use 'adam' or 'sgd'"),
         (MLPRegressor(loss="poisson"), "does not support loss='poisson'"),
         (MLPRegressor(warm_start=True), "does not support warm_start=True"),
+        (MLPRegressor(hidden_layer_sizes=[3.5]), r"does not support hidden_layer_sizes=\[3.5\]"),
         (MLPRegressor(hidden_layer_sizes=(3, 0)), r"does not support hidden_layer_sizes=\(3, 0\)"),
         (KNeighborsRegressor(p=1), "does not support p=1"),
         (Ridge(solver="lsqr"), "does not support solver='lsqr'"),

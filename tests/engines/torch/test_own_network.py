@@ -1,6 +1,7 @@
 """Networks of the user: trained as PyTorch trains one, and as base models that see their places."""
 
 import pickle
+import threading
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from randsub.engines.torch import device as devices
 from randsub.engines.torch import modules
 from randsub.engines.torch.layers import advance, first_use, seeded_dropout, with_own_noise
 from randsub.engines.torch.networks import Task
-from randsub.engines.torch.own_network import _values_per_sample
+from randsub.engines.torch.own_network import _sizes
 from randsub.exceptions import UnsafeLoadWarning, UntrustedTypesError
 from randsub.io import load, save
 from randsub.torch import TorchClassifier, TorchRegressor
@@ -26,6 +27,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed; see make 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 60)).astype(np.float32)
 HEIGHT = X[:, 0] + X[:, 1]
+no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="There is a GPU.")
 LABELS = np.array(["a", "b", "c"])[np.digitize(HEIGHT, [-0.7, 0.7])]
 SEEDS = np.array([5, 6, 7])
 MASKS = RNG.random((3, 60)) < 0.2
@@ -176,6 +178,21 @@ def assigning(self, values):
     return self.last(values - self.mean)
 
 
+def counting(self, values):
+    self.n_steps += self.training
+    return self.last(values) * min(1.0, self.n_steps / 50)
+
+
+def listing(self, values):
+    if self.training:
+        self.sizes["seen"].append(len(values))
+    return self.last(values)
+
+
+def counted(module, n_columns, n_outputs):
+    module.n_steps, module.sizes = 0, {"seen": []}
+
+
 def averaging(self, values):
     return self.last(values.mean(0, keepdim=True))
 
@@ -187,6 +204,7 @@ def helped(self, values):
 
 hoarding, permuting = built_of(hoarding, hoard), built_of(permuting, permute)
 assigning, averaging, helped = built_of(assigning, moment), built_of(averaging), built_of(helped)
+counting, listing = built_of(counting, counted), built_of(listing, counted)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +223,8 @@ assigning, averaging, helped = built_of(assigning, moment), built_of(averaging),
         (TorchClassifier(hoarding), "'weights' of Hoarding is or holds a tensor.*register_buffer"),
         (TorchClassifier(permuting), "'order' of Permuting differs between networks of two seeds"),
         (TorchClassifier(assigning), r"assigns the buffer 'mean'.*self.mean.copy_\(...\)"),
+        (TorchClassifier(counting), "Counting changes its 'n_steps' when .*self.n_steps.add_"),
+        (TorchClassifier(listing), "Listing changes its 'sizes' when .* self.register_buffer"),
         (TorchClassifier(averaging), r"to outputs of shape \(n, 3\), got \(1, 3\) for n=2"),
         (TorchClassifier(helped), r"to outputs of shape \(n, 3\), got a tuple for n=2 in training"),
         (
@@ -297,6 +317,37 @@ def test_random_numbers_of_the_user_are_left_alone():
     torch.manual_seed(3)
     TorchClassifier(conv, max_epochs=1).fit(X, LABELS)
     assert torch.equal(torch.rand(2), expected)
+
+
+@no_gpu
+def test_networks_on_the_cpu_leave_the_gpus_of_the_user_alone(monkeypatch):
+    seeded = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
+    torch.manual_seed(3)
+    assert seeded == [3]
+    TorchClassifier(conv, max_epochs=1, device="cpu").fit(X, LABELS)
+    assert seeded == [3]
+
+
+def test_networks_that_are_read_meanwhile_change_nothing():
+    base = TorchClassifier(net, max_epochs=1, device="cpu")
+    ensemble = PRSClassifier(base, n_estimators=4, max_iter=3, random_state=0)
+    alone = clone(ensemble).fit(X, LABELS).alpha_
+    file = pickle.dumps(ensemble.fit(X, LABELS))
+    is_done = threading.Event()
+
+    def read():
+        while not is_done.is_set():
+            pickle.loads(file)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        beside = clone(ensemble).fit(X, LABELS).alpha_
+    finally:
+        is_done.set()
+        reader.join()
+    np.testing.assert_array_equal(beside, alone)
 
 
 def twice(n_columns, n_outputs):
@@ -569,7 +620,10 @@ def test_memory_of_a_network_counts_what_its_layers_say():
     )
     layers = [60, 4 * 4 * 8, 4 * 4 * 8, 4 * 4 * 8, 4 * 4 * 8, 3]
     # The last layer says what the whole does.
-    assert _values_per_sample(task) == sum(layers) + 3
+    n_bytes, n_values = _sizes(task)
+    assert n_values == sum(layers) + 3
+    n_parameters = 4 * 9 + 4 + 3 * (4 * 4 * 8) + 3
+    assert n_bytes == 32 * n_parameters + 12 * 10 * (60 + n_values) + 24 * 40
 
 
 def with_short_numbers(n_columns, n_outputs):

@@ -20,8 +20,11 @@ MISSING = "needs PyTorch, which is not installed; install randsub[torch]"
 # Share of the free memory that one portion of the work may take, and the most that it takes: more
 # does not make it faster. The CPU has caches rather than a memory of its own.
 SHARE, MOST_BYTES, CPU_BYTES = 0.4, 2**34, 2**27
-# Threads on one device wait for each other in any case, and their memory adds up.
-_TURN = threading.RLock()
+# What a GPU, or one of its libraries, says when it does not work any more.
+LOST = re.compile(r"CUDA error|cu(DNN|solver) error: \w*(EXECUTION_FAILED|INTERNAL_ERROR)")
+# Threads on one device wait for each other in any case, and their memory adds up. So does whoever
+# seeds PyTorch's generator, which all threads share.
+TURN = threading.RLock()
 
 
 def is_installed() -> bool:
@@ -89,7 +92,7 @@ def at_work(device: Any) -> Iterator[None]:
 
     # Streams and graphs are those of the current GPU, which need not be the one that is used.
     current = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
-    with _TURN, torch.no_grad(), current:
+    with TURN, torch.no_grad(), current:
         try:
             yield
         except RuntimeError as failure:
@@ -99,8 +102,7 @@ def at_work(device: Any) -> Iterator[None]:
                 raise
             reason = str(failure).strip().splitlines()[0]
             # What PyTorch says of a device, not of shapes or types.
-            is_lost = type(failure).__name__ == "AcceleratorError" or "CUDA error" in reason
-            if not is_lost:
+            if type(failure).__name__ != "AcceleratorError" and not LOST.search(reason):
                 raise
             raise DeviceError.lost(str(device), reason) from failure
 
@@ -137,7 +139,7 @@ def release(device: Any) -> None:
     import torch
 
     # Not while another thread records a graph.
-    with _TURN:
+    with TURN:
         if device.type == "cuda":
             torch.cuda.empty_cache()
         elif device.type == "mps":

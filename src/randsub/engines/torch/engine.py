@@ -1,6 +1,7 @@
 """The engine, and the families of models that it knows."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -161,7 +162,9 @@ class TorchEngine(CompiledEngine):
     def release(self) -> None:
         """Forget data on the device."""
         if _TABLES.pop(self, None) is not None:
-            devices.release(devices.chosen(self.learner.device))
+            # A device that is lost fails here once more, over the sentence about it.
+            with suppress(RuntimeError):
+                devices.release(devices.chosen(self.learner.device))
 
     def _table(self, X: Table, columns: IntArray, device: Any) -> Tensor:
         """Some columns of a table, or of what is selected of tables, on the device, (n, M)."""

@@ -58,8 +58,9 @@ def held(predictions: FloatArray, device: Any) -> "FloatArray | DevicePrediction
     place = id(predictions)
     if place in _HELD:
         return _HELD[place][1]
-    if predictions.nbytes > free_bytes(device):
-        return predictions
+    with at_work(device):
+        if predictions.nbytes > free_bytes(device):
+            return predictions
     try:
         copy = DevicePredictions(predictions, device)
     except DeviceError as error:

@@ -72,6 +72,8 @@ class NeighborsFamily(TorchFamily):
             # Distances in single, for some in double precision; candidates with their cells.
             n_bytes = 12 * (n_rows + GROUP) + n_candidates * (GROUP * 16 + bucket.width * 32)
             n_bytes += 16 * k * out.shape[2]
+            # The rows of a mask, moved, cast and filled up, have a share in each of its queries.
+            n_bytes += 40 * n_rows * bucket.width // max(len(query), 1)
             which = bucket.which
             in_portions(work, len(which), len(query), n_bytes, device, out, which)
         return out
@@ -162,8 +164,9 @@ class _Search(NamedTuple):
         near, asked = rows - center, query - center
         products, squares = _products(near.to(dtype), asked.to(dtype))
         found, places = _smallest(products, self.n_candidates)
-        # In the order of the rows, so that the first of equal distances is the first row. Lengths
-        # that are not finite may leave a place of no row, and are found out below.
+        # In the order of the rows, so that the first of equally near candidates is the first row;
+        # which of more such rows are candidates is chance. Lengths that are not finite may leave a
+        # place of no row, and are found out below.
         places = places.clamp_(max=n_rows - 1).sort(dim=-1).values
         exact = self._distances(places, query, part)
         exact, order = exact.sort(dim=-1, stable=True)

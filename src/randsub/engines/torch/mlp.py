@@ -1,8 +1,9 @@
 """scikit-learn's multilayer perceptrons: parameters, first weights, predictions, fitted models."""
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import index
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -49,6 +50,14 @@ FIXED: Mapping[str, Collection[Any]] = {
     "solver": ["adam", "sgd"],
     "warm_start": [False],
     "verbose": [False],
+}
+# Those of scikit-learn, by its names.
+ACTIVATIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "identity": np.asarray,
+    "relu": lambda values: np.maximum(values, 0.0),
+    "logistic": expit,
+    "tanh": np.tanh,
+    "softmax": lambda values: softmax(values, axis=1),
 }
 
 
@@ -158,6 +167,8 @@ class PerceptronFamily(TorchFamily):
 
     def predict_fitted(self, learner: Learner, model: Any, X: Table) -> FloatArray | None:
         """The layers one after the other, without scikit-learn's checks."""
+        if not {model.activation, model.out_activation_} <= ACTIVATIONS.keys():
+            return None
         values = to_array(X, np.arange(X.shape[1])) if frame_kind(X) else X
         values = np.asarray(values, dtype=model.coefs_[0].dtype)
         for number, (coefs, intercept) in enumerate(
@@ -165,7 +176,7 @@ class PerceptronFamily(TorchFamily):
         ):
             values = values @ coefs + intercept
             last = number == len(model.coefs_)
-            values = _activated(values, model.out_activation_ if last else model.activation)
+            values = ACTIVATIONS[model.out_activation_ if last else model.activation](values)
         if learner.classes is None:
             return values.astype(np.float64)
         if learner.n_targets is not None:
@@ -280,27 +291,13 @@ def _label_answers(values: FloatArray, *, hard: bool) -> FloatArray:
     return pairs.reshape(*values.shape[:-1], -1).astype(np.float64)
 
 
-def _activated(values: FloatArray, name: str) -> FloatArray:
-    """One of scikit-learn's activation functions."""
-    match name:
-        case "relu":
-            return np.maximum(values, 0.0)
-        case "logistic":
-            return expit(values)
-        case "tanh":
-            return np.tanh(values)
-        case "softmax":
-            return softmax(values, axis=1)
-    return values
-
-
 # -- networks --------------------------------------------------------------------------------------
 
 
 def _hidden(estimator: Any) -> list[int]:
     """Sizes of the hidden layers."""
     sizes = estimator.hidden_layer_sizes
-    return [int(size) for size in (sizes if hasattr(sizes, "__iter__") else [sizes])]
+    return [index(size) for size in (sizes if hasattr(sizes, "__iter__") else [sizes])]
 
 
 def _seeded(learner: Learner, seed: int) -> Any:

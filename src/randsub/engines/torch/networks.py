@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from randsub._typing import BoolArray, FloatArray
-from randsub.engines.torch.device import Tensor, on_device
+from randsub.engines.torch.device import TURN, Tensor, on_device
 from randsub.engines.torch.layers import advance, first_use, with_own_noise
 from randsub.engines.torch.shuffles import Shuffles
 from randsub.engines.torch.trials import check_alike, check_parts, outputs_of
@@ -103,7 +103,7 @@ def built(factory: Callable[[int, int], Any], n_columns: int, n_outputs: int, se
             "module must be a function that builds a network from the numbers of columns and "
             f"outputs, got a network, {type(factory).__name__}."
         )
-    with torch.random.fork_rng(devices=[]):
+    with TURN, torch.random.fork_rng(devices=[]):
         # torch.manual_seed would seed all GPUs, too.
         torch.default_generator.manual_seed(seed)
         module = factory(n_columns, n_outputs)
@@ -232,8 +232,9 @@ def train(task: Task, masks: BoolArray, seeds: Sequence[int]) -> Stack:
     n_gpus = torch.cuda.device_count() if device.type == "cuda" else 0
     try:
         with torch.random.fork_rng(devices=range(n_gpus)):
-            # For other random layers than those of dropout.
-            torch.manual_seed(int(seeds[0]))
+            # For other random layers than those of dropout; the user's GPUs are left alone.
+            seeded = torch.default_generator if device.type == "cpu" else torch
+            seeded.manual_seed(int(seeds[0]))
             for _ in range(int(estimator.max_epochs)):
                 order = on_device(shuffles.epoch(), device)
                 gradient = stack.gradient(task)

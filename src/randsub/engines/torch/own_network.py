@@ -53,7 +53,7 @@ class OwnNetworkFamily(TorchFamily):
         task, present, estimator = _task(learner, batch)
         whole, query = batch.whole_masks(), batch.whole(batch.query)
         hard = learner.voting == "hard"
-        n_values = _values_per_sample(task)
+        n_bytes, n_values = _sizes(task)
 
         def answer(masks: slice) -> FloatArray:
             import torch
@@ -71,11 +71,11 @@ class OwnNetworkFamily(TorchFamily):
                 return concluded(values, hard=hard)
 
             found = np.empty((len(held), len(query), task.n_outputs))
-            n_bytes = 8 * (query.shape[1] + n_values)
-            in_portions(work, len(held), len(query), n_bytes, batch.device, found, nested=True)
+            per_pair = 8 * (query.shape[1] + n_values)
+            in_portions(work, len(held), len(query), per_pair, batch.device, found, nested=True)
             return found
 
-        parts = mask_portions(answer, len(whole), _bytes(task), batch.device)
+        parts = mask_portions(answer, len(whole), n_bytes, batch.device)
         if present is None:
             return joined(parts)
         out = np.zeros((len(whole), len(query), learner.n_outputs))
@@ -100,7 +100,7 @@ class OwnNetworkFamily(TorchFamily):
                 found.append(model._finish(task, state, own, np.flatnonzero(mask), whole.shape[1]))
             return found
 
-        parts = mask_portions(models, len(whole), _bytes(task), batch.device)
+        parts = mask_portions(models, len(whole), _sizes(task)[0], batch.device)
         return [model for part in parts for model in part]
 
     def predict_fitted(self, learner: Learner, model: Any, X: Table) -> FloatArray | None:
@@ -134,17 +134,11 @@ def _seeds(learner: Learner, batch: DeviceBatch, masks: slice) -> list[int]:
     return found
 
 
-def _bytes(task: Task) -> int:
-    """About the memory of a network in training; where it is too low, portions are halved."""
-    n_parameters = sum(one.numel() for one in task.build(0).parameters())
-    size = min(int(task.estimator.batch_size), len(task.rows))
-    # Parameters with their gradients and moments; outputs of layers with theirs.
-    n_values = task.rows.shape[1] + _values_per_sample(task)
-    return 32 * n_parameters + 12 * size * n_values + 24 * len(task.rows)
+def _sizes(task: Task) -> tuple[int, int]:
+    """Bytes of a network in training, about, and numbers in the outputs of layers for one sample.
 
-
-def _values_per_sample(task: Task) -> int:
-    """Numbers in the outputs of all layers for one sample."""
+    Where the former is too low, portions are halved.
+    """
     sizes: list[int] = []
 
     def count(layer: Any, inputs: Any, output: Any) -> None:
@@ -155,4 +149,9 @@ def _values_per_sample(task: Task) -> int:
     for layer in network.modules():
         layer.register_forward_hook(count)
     outputs_of(network, task.rows[:1].cpu(), task.n_outputs, training=False)
-    return sum(sizes)
+    n_parameters, n_values = sum(one.numel() for one in network.parameters()), sum(sizes)
+    n_rows = len(task.rows)
+    size = min(int(task.estimator.batch_size), n_rows)
+    # Parameters with their gradients and moments; outputs of layers with theirs.
+    n_bytes = 32 * n_parameters + 12 * size * (task.rows.shape[1] + n_values) + 24 * n_rows
+    return n_bytes, n_values

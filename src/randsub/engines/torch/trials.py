@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from randsub.engines.torch.device import Tensor
+from randsub.engines.torch.layers import first_use
 
 BUFFER = "use self.register_buffer"
 
@@ -63,9 +64,19 @@ def outputs_of(module: Any, rows: Tensor, n_outputs: int, *, training: bool) -> 
 
     module.train(training)
     buffers = dict(module.named_buffers())
+    kept = [{name: _plain(one) for name, one in _attributes(part)} for part in module.modules()]
     with torch.random.fork_rng(devices=[]):
         # A layer may change its inputs in place.
         values = module(rows.clone())
+    first_use(module)
+    for part, before in zip(module.modules(), kept, strict=False):
+        for name, value in _attributes(part):
+            if name in before and not _is_equal(before[name], _plain(value)):
+                raise ValueError(
+                    f"{type(part).__name__} changes its {name!r} when it is called, which many "
+                    f"networks at once would share: {BUFFER}, and change it in place, as by "
+                    f"self.{name}.add_(...)."
+                )
     for name, buffer in module.named_buffers():
         if buffer is not buffers.get(name):
             raise ValueError(
@@ -99,6 +110,15 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     elif isinstance(value, list | tuple | Mapping):
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _tensors(one)
+
+
+def _plain(value: Any) -> Any:
+    """A copy of arrays and containers as lists; others as they are."""
+    if isinstance(value, np.ndarray | set):
+        return value.copy()
+    if isinstance(value, Mapping):
+        return [[name, _plain(one)] for name, one in value.items()]
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _is_equal(one: Any, other: Any) -> bool:
