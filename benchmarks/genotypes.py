@@ -6,14 +6,15 @@ marginal effect. The genotypes are written to a memory-mapped file, and PRS is f
 process, which opens the file with ``np.load(mmap_mode="r")``.
 
     python benchmarks/genotypes.py [--samples 1000] [--features 1000000] [--base knn] [--jobs 2]
-        [--start auto]
+        [--start auto] [--seed 0 1 2]
 
 Prints the seconds of the fit, the peak memory of that process (pages of the file included, and what
 the fit added), the columns that were read, and the number of models; then the ranking by
 alpha beside the univariate test, and scores on new samples beside ridge regression on the columns
-with the smallest p-values. Of the columns of a block, the best one counts: AUPR is that of blocks,
-and a causal column is found at k if one of the first k columns is in its block. Several values of
-``--features`` show at which width a method begins to fail.
+with the smallest p-values. Blocks are ranked by the best of their columns: AUPR is that of blocks,
+a causal column is found at k if its block is among the first k, and of the pair the places of both
+blocks are printed (by chance, the middle). Several values of ``--features`` show at which width a
+method begins to fail.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from cells import Meter, resident_megabytes
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
@@ -43,7 +45,9 @@ N_FOUNDERS = 20
 CORRELATION = 0.9
 # Shares of the variance of the trait.
 ADDITIVE, INTERACTION = 0.45, 0.1
-RANKS = (20, 100, 1000)
+RANKS = (20, 100)
+# Columns of ridge regression.
+N_COLUMNS = (20, 100, 1000)
 PENALTIES = np.logspace(-1, 5, 13)
 
 
@@ -143,7 +147,7 @@ def fit(args: argparse.Namespace) -> None:
     problem = np.load(folder / "problem.npz")
     estimator = PRSClassifier if args.binary else PRSRegressor
     model = estimator(base_models()[args.base, args.binary], n_jobs=args.jobs)
-    model.set_params(random_state=args.seed, max_iter=args.epochs, n_repeats=args.repeats)
+    model.set_params(random_state=args.seed[0], max_iter=args.epochs, n_repeats=args.repeats)
     model.set_params(alpha_init=args.start)
     # Compiles; the result is of no use.
     clone(model).set_params(max_iter=1).fit(np.array(X[:, :20]), problem["y"])
@@ -179,38 +183,37 @@ def univariate_scores(X: Any, y: Any) -> Any:
     return scores
 
 
-def ranking(scores: Any, blocks: Any, causal: Any) -> dict[str, float]:
-    """AUPR of blocks, and the share of causal columns, and of the pair, found at each rank."""
+def ranking(scores: Any, blocks: Any, causal: Any) -> tuple[dict[str, float], list[int]]:
+    """AUPR of blocks and the share of causal ones found at each rank; places of the pair's blocks.
+
+    Blocks that are equally good have the last of their places: those of no score are not found.
+    """
     best = np.zeros(blocks[-1] + 1)
     np.maximum.at(best, blocks, scores)
     truth = np.isin(np.arange(len(best)), blocks[causal])
+    places = rankdata(-best, method="max")[blocks[causal]]
     found = {"AUPR": float(average_precision_score(truth, best))}
-    order = np.argsort(-scores, kind="stable")
-    order = order[scores[order] > 0.0]
-    for k in RANKS:
-        is_hit = np.isin(blocks[causal], blocks[order[:k]])
-        found[f"at {k}"] = float(is_hit.mean())
-        found[f"pair at {k}"] = float(is_hit[:2].mean())
-    return found
+    found |= {f"at {k}": float((places <= k).mean()) for k in RANKS}
+    return found, sorted(places[:2].astype(int).tolist())
 
 
 def ridge_scores(X: Any, y: Any, X_new: Any, y_new: Any, order: Any, binary: bool) -> Any:
     """Score on new samples of ridge regression on the first columns, by their number."""
     model = RidgeClassifierCV(PENALTIES) if binary else RidgeCV(PENALTIES)
     scores = {}
-    for k in RANKS:
+    for k in N_COLUMNS:
         columns = np.sort(order[:k])
         fitted = model.fit(X[:, columns].astype(float), y)
         scores[k] = float(fitted.score(X_new[:, columns].astype(float), y_new))
     return scores
 
 
-def report(args: argparse.Namespace, n_features: int) -> None:
+def report(args: argparse.Namespace, n_features: int, seed: int) -> None:
     """Write a problem, fit it in another process, and print what came out."""
     with tempfile.TemporaryDirectory(dir=args.where) as name:
         folder = Path(name)
-        write_problem(folder, args.samples, n_features, args.binary, args.seed)
-        command = [sys.executable, __file__, *sys.argv[1:], "--folder", name]
+        write_problem(folder, args.samples, n_features, args.binary, seed)
+        command = [sys.executable, __file__, *sys.argv[1:], "--folder", name, "--seed", str(seed)]
         subprocess.run(command, check=True)
         figures = json.loads((folder / "figures.json").read_text())
         X, X_new = (np.load(folder / f"{part}.npy", mmap_mode="r") for part in ("X", "X_new"))
@@ -221,16 +224,17 @@ def report(args: argparse.Namespace, n_features: int) -> None:
         kind = "accuracy" if args.binary else "R2"
         print(
             f"{args.samples} samples, {n_features} features ({X.nbytes / 1e6:.0f} MB), "
-            f"{args.base}, {args.jobs} job(s), seed {args.seed}: {figures['seconds']:.0f} s, peak "
+            f"{args.base}, {args.jobs} job(s), seed {seed}: {figures['seconds']:.0f} s, peak "
             f"memory {figures['peak']:.0f} MB ({figures['beyond']:.0f} MB in the fit), "
             f"{figures['columns']} columns read ({figures['columns'] / n_features:.1%}), "
             f"{figures['models']} models, {figures['epochs']} epochs, expected size "
             f"{figures['size']:.1f}"
         )
         for method, scores in methods.items():
-            found = ranking(scores, problem["blocks"], problem["causal"])
+            blocks = problem["blocks"]
+            found, (first, second) = ranking(scores, blocks, problem["causal"])
             shown = ", ".join(f"{key} {value:.2f}" for key, value in found.items())
-            print(f"  {method}: {shown}")
+            print(f"  {method}: {shown}, the pair at {first} and {second} of {blocks[-1] + 1}")
         order = np.argsort(-tested, kind="stable")
         others = ridge_scores(X, y, X_new, y_new, order, args.binary)
         shown = ", ".join(f"{value:.3f} (first {k})" for k, value in others.items())
@@ -245,7 +249,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--base", choices=["knn", "ridge"], default="knn")
     parser.add_argument("--binary", action="store_true", help="a trait of two classes")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, nargs="+", default=[0])
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--start", choices=["auto", "marginal"], default="auto", help="alpha_init")
     parser.add_argument("--epochs", type=int, default=None)
@@ -260,4 +264,5 @@ if __name__ == "__main__":
         fit(options)
     else:
         for width in options.features:
-            report(options, width)
+            for seed in options.seed:
+                report(options, width, seed)

@@ -89,6 +89,11 @@ def marginal(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, A
     return one_run(X, y, seed, jobs, alpha_init="marginal")
 
 
+def marginal_default(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, Any]:
+    """The defaults, with that start."""
+    return _prs(X, y, seed, jobs, alpha_init="marginal")
+
+
 def former(X: np.ndarray, y: np.ndarray, seed: int, jobs: int) -> tuple[Any, Any]:
     """The defaults before this study, by the code of that time: see the note above."""
     if hasattr(Solver(), "n_iter_no_change"):
@@ -132,12 +137,13 @@ METHODS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "one_run": one_run,
     "default": _prs,
     "marginal": marginal,
+    "marginal_default": marginal_default,
     "former": former,
     "forest": forest,
     "f_test": f_test,
     "l1": l1,
 }
-PRS = ("one_run", "default", "marginal", "former")
+PRS = ("one_run", "default", "marginal", "marginal_default", "former")
 
 
 # -- one cell, in its own process ------------------------------------------------------------------

@@ -22,6 +22,7 @@ LABELS = {
     "one_run": "PRS, one run",
     "default": "PRS, default repeats",
     "marginal": "PRS, one run, marginal start",
+    "marginal_default": "PRS, default repeats, marginal start",
     "former": "PRS, former defaults",
     "forest": "random forest",
     "f_test": "F test",
@@ -285,7 +286,7 @@ TITLES = {
     "score": "test score",
     "aupr": "AUPR of the ranking",
 }
-COLORS = dict(zip(LABELS, ("C0", "C3", "C9", "C7", "C2", "C1", "C4"), strict=True))
+COLORS = dict(zip(LABELS, ("C0", "C3", "C9", "C6", "C7", "C2", "C1", "C4"), strict=True))
 
 
 def draw(frame: pd.DataFrame, path: Path) -> None:
@@ -306,7 +307,7 @@ def draw(frame: pd.DataFrame, path: Path) -> None:
     for ax in axes[-1]:
         ax.set_xlabel("features")
     handles, labels = axes[0, 2].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
     print(f"Written to {path}.")

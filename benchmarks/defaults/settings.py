@@ -88,7 +88,9 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "logit, soft": {**LOGIT, **SOFT},
     "one rule for all widths": ONE_RULE,
     "one rule, trees on bootstrap samples": {**ONE_RULE, "bootstrap": "auto"},
-    "one rule, five repeats": {**ONE_RULE, "bootstrap": "auto", "n_repeats": 5},
+    # As users have it: the fit sets its validation samples aside, and the members see all 400.
+    "one rule, own validation samples": {**ONE_RULE, "bootstrap": "auto", "splits": True},
+    "one rule, five repeats": {**ONE_RULE, "bootstrap": "auto", "n_repeats": 5, "splits": True},
 }
 CENTER = CANDIDATES["fresh, hard, ESS 0.5, 2400 epochs at 5e-4, 2 revivals"]
 

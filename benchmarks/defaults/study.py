@@ -2,7 +2,8 @@
 
 Each cell is one fit: a setting, a base model, a simulated problem and a seed (of the data and of
 the fit). 300 training, 100 validation and 1,000 test samples, 300 irrelevant features, as in the
-paper except for the larger test set; with repeats, each sets aside a part of the 400 samples. A
+paper except for the larger test set. With ``splits``, a fit has all 400 samples, and each of its
+repeats sets a part of them aside. A
 finished cell is written to the result file at once; cells that are already there are not run again.
 
     python benchmarks/defaults/study.py [--settings NAME ...] [--bases knn] [--seeds 10] [--jobs 2]
@@ -71,6 +72,7 @@ def averaging(memory: float | None) -> Iterator[None]:
 def run_cell(setting: str, base: str, problem: str, seed: int) -> dict[str, Any]:
     params = dict(SETTINGS[setting])
     memory, voting = params.pop("averaged", None), params.pop("voting")
+    splits = params.pop("splits", False)
     numbers = Solver().get_params(deep=False)
     solver = Solver(**{name: params.pop(name) for name in [*params] if name in numbers})
     X, y, relevant = PROBLEMS[problem](N_TRAIN + N_VAL + N_TEST, random_state=seed)
@@ -84,11 +86,11 @@ def run_cell(setting: str, base: str, problem: str, seed: int) -> dict[str, Any]
         model = PRSClassifier(classifier, solver=solver, random_state=seed, voting=voting, **params)
     with averaging(memory):
         begin = time.perf_counter()
-        if model.n_repeats == 1:
-            model.fit(X[train_], y[train_], X_val=X[val], y_val=y[val])
-        else:
+        if splits:
             known = np.concatenate([train_, val])
             model.fit(X[known], y[known])
+        else:
+            model.fit(X[train_], y[train_], X_val=X[val], y_val=y[val])
         seconds = time.perf_counter() - begin
     truth = np.isin(np.arange(X.shape[1]), relevant)
     return {

@@ -73,21 +73,23 @@ def test_too_few_blocks_are_refused(genotypes, tmp_path):
         genotypes.write_problem(tmp_path, 20, 100, False, seed=0)
 
 
-def test_a_hit_is_a_column_of_the_same_block(genotypes):
-    blocks = np.repeat(np.arange(100), 30)
+def test_blocks_are_ranked_by_their_best_column(genotypes):
+    blocks = np.repeat(np.arange(200), 30)
     causal = np.arange(20) * 30 + 5
-    scores = np.zeros(3000)
+    scores = np.zeros(6000)
     # A neighbour of each causal column but the first; before them, columns of other blocks.
-    scores[causal[1:] + 1] = 1.0
-    scores[3000 - np.arange(10) * 30 - 1] = 2.0
-    found = genotypes.ranking(scores, blocks, causal)
+    scores[causal[1:] + 1] = 1.0 - np.arange(19) / 100.0
+    scores[6000 - np.arange(10) * 30 - 1] = 2.0
+    found, pair = genotypes.ranking(scores, blocks, causal)
     assert found["at 20"] == 0.5
-    assert found["pair at 20"] == 0.5
     assert found["at 100"] == 0.95
-    assert found["at 1000"] == 0.95
+    # A block without a score is the last.
+    assert pair == [11, 200]
     assert 0.0 < found["AUPR"] < 1.0
     scores[causal] = 3.0
-    assert genotypes.ranking(scores, blocks, causal)["AUPR"] == 1.0
+    found, pair = genotypes.ranking(scores, blocks, causal)
+    assert found == {"AUPR": 1.0, "at 20": 1.0, "at 100": 1.0}
+    assert pair == [20, 20]
 
 
 def test_the_univariate_test_is_the_squared_correlation(genotypes, written):
@@ -126,7 +128,7 @@ def test_it_reports(genotypes, monkeypatch, capsys, base, trait):
             patch.setattr(_tables.ScaledArray, "take", _tables.ScaledArray.take)
             genotypes.fit(genotypes.parse(command[2:]))
 
-    genotypes.report(options, options.features[0])
+    genotypes.report(options, options.features[0], 0)
     told = capsys.readouterr().out
     assert told.startswith(f"100 samples, 1500 features (0 MB), {base}, 1 job(s), seed 0: ")
     assert "1500 columns read (100.0%)" in told

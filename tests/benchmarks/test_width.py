@@ -90,6 +90,7 @@ QUALITY = {
     "one_run": 0.6,
     "default": 0.7,
     "marginal": 0.65,
+    "marginal_default": 0.72,
     "former": 0.5,
     "forest": 0.4,
     "f_test": 0.3,
@@ -146,7 +147,7 @@ def test_fits_that_find_nothing_are_counted(page, study):
 
     frame = page.first_fits(page.read(study(change)))
     *_, last = page.failure_table(frame)
-    assert last == "| 100,000 | 3 of 9 | 0 of 9 | 0 of 9 | 0 of 9 | 0 of 9 | 0 of 9 | 0 of 9 |"
+    assert last == "| 100,000 | 3 of 9 |" + " 0 of 9 |" * 7
 
 
 CHANGES = {
@@ -223,7 +224,7 @@ def test_what_did_not_end_is_open_and_named(page, study):
     assert {word for text, word in found.items() if "former defaults" in text} == {"open"}
     frame = page.first_fits(page.read(path))
     line = next(line for line in page.measure_table(frame, "aupr") if line.startswith("| 20,000"))
-    assert line == "| 20,000 | 0.600 | 0.700 | 0.650 | > 600 s | 0.400 | 0.300 | 0.450 |"
+    assert line == ("| 20,000 | 0.600 | 0.700 | 0.650 | 0.720 | > 600 s | 0.400 | 0.300 | 0.450 |")
 
 
 def test_agreement_counts_shared_features_of_pairs(page, width, tmp_path):

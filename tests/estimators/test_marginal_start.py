@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.base import clone
 from sklearn.feature_selection import f_classif, r_regression
 from sklearn.naive_bayes import GaussianNB
@@ -33,7 +33,8 @@ ONES = np.ones(N)
 def explained(table=X, targets=Y[:, :1], weight=ONES, groups=None, rows=ROWS, **more):
     parameters = np.arange(M) if groups is None else groups
     more = {"are_classes": False, **more}
-    return explained_alone(table, targets, rows, weight, parameters, parameters.max() + 1, **more)
+    size = parameters.max() + 1
+    return explained_alone(table, targets, [rows], weight, parameters, size, **more)[0]
 
 
 def of_classes(table=X, weight=ONES, rows=ROWS):
@@ -88,6 +89,56 @@ def test_some_of_many_rows(monkeypatch):
     assert explained(table, targets, rows=np.arange(N), are_classes=True).argmax() == 1
     few = ROWS[:20]
     np.testing.assert_allclose(explained(rows=few), r_regression(X[few], Y[few, 0]) ** 2)
+
+
+SPLITS = [ROWS, np.arange(40), np.arange(0, N, 2)]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_matrix])
+@pytest.mark.parametrize("holes", [False, True])
+def test_splits_at_once_are_splits_one_after_the_other(kind, holes):
+    table = X.copy()
+    table[:, 3] = 2.0
+    table[::3, 6] = 0.0
+    if holes:
+        table[7:30, 2], table[50:, 4], table[:, 8] = np.nan, np.nan, np.nan
+    table = kind(table)
+    weight = RNG.random(N)
+    size = (np.arange(M), M)
+    for targets, are_classes in ((Y, False), (INDICATORS, True)):
+        found = explained_alone(table, targets, SPLITS, weight, *size, are_classes=are_classes)
+        for rows, of_split in zip(SPLITS, found, strict=True):
+            alone = explained(table, targets, weight, rows=rows, are_classes=are_classes)
+            np.testing.assert_allclose(of_split, alone, rtol=1e-8, atol=1e-12)
+            assert of_split[3] == 0.0
+
+
+def test_a_table_is_read_once_and_a_sparse_one_stays_sparse(monkeypatch):
+    read = []
+    plain = marginal_start.take_cells
+
+    def counted(table, rows, columns):
+        cells = plain(table, rows, columns)
+        read.extend(columns)
+        return cells
+
+    def dense(*args, **options):
+        raise AssertionError("made dense")
+
+    monkeypatch.setattr(marginal_start, "take_cells", counted)
+    monkeypatch.setattr(csc_matrix, "toarray", dense)
+    monkeypatch.setattr(csr_matrix, "toarray", dense)
+    monkeypatch.setattr(_tables, "PORTION", 3 * N)
+    for table in (X, csr_matrix(X)):
+        read.clear()
+        explained_alone(table, Y, SPLITS, ONES, np.arange(M), M, are_classes=False)
+        assert read == [*range(M)]
+
+
+def test_large_numbers_keep_their_digits():
+    moved = X + 1e7
+    for weight in (ONES, RNG.random(N)):
+        np.testing.assert_allclose(explained(moved, weight=weight), explained(weight=weight), 1e-4)
 
 
 def test_missing_and_constant_columns():

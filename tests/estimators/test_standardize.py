@@ -96,6 +96,20 @@ def test_only_the_rows_that_are_named_count():
         np.testing.assert_allclose(numbers, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_frame_is_scaled_to_the_bits_of_an_array(make, weighted):
+    rng = np.random.default_rng(0)
+    values = 7.0 + 3.0 * rng.normal(size=(103, 400))
+    rows, weight = np.arange(3, 103), rng.random(103) if weighted else None
+    frame = make(
+        values, **({} if make is pd.DataFrame else {"schema": [f"x{j}" for j in range(400)]})
+    )
+    ours, theirs = (Standardizer().fit(X, weight, rows)._scaler for X in (frame, values))
+    for name in LEARNED:
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
 def test_files_are_scaled_as_they_are_read(dtype, tmp_path):
     values, rows = table(dtype)

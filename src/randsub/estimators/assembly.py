@@ -32,14 +32,9 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
     )
     n_parameters = distribution.n_parameters
     theta = initial_theta(model.alpha_init, model.n_estimators, n_parameters, model.penalty)
-    starts = [theta] * len(data.splits)
+    starts = np.repeat(theta, len(data.splits), axis=0)
     if isinstance(model.alpha_init, str) and model.alpha_init == "marginal":
-        # With validation data of the user, all repeats share one split.
-        found = {
-            key: _marginal(theta, model._task, data, split, distribution)
-            for key, split in {id(split): split for split in data.splits}.items()
-        }
-        starts = [found[id(split)] for split in data.splits]
+        starts = _marginal(theta, model._task, data, distribution)
     n_targets = data.dispatcher.engines[0].learner.n_targets
     loss = choose_loss(
         model.loss,
@@ -77,24 +72,27 @@ def assemble(model: Any, data: FitData) -> tuple[Problem, Settings, FloatArray]:
         # are too kind about is not the same in all repeats.
         chooses_on_all=len(data.splits) > 1 and data.judges is data.samples,
     )
-    return problem, settings, np.repeat(np.concatenate(starts), problem.n_bases, axis=0)
+    return problem, settings, np.repeat(starts, problem.n_bases, axis=0)
 
 
 def _marginal(
-    theta: FloatArray, task: str, data: FitData, split: Split, distribution: SubsetDistribution
+    theta: FloatArray, task: str, data: FitData, distribution: SubsetDistribution
 ) -> FloatArray:
-    """The start of one repeat, (1, n_parameters), by what it may know: its training rows."""
+    """The start of each repeat, (R, n_parameters), by what it may know: its training rows."""
     shown, parameters = data.dispatcher.data, distribution.column_parameters()
+    # With validation data of the user, all repeats share one split.
+    splits = {id(split): split.train_rows for split in data.splits}
     explained = explained_alone(
         shown.X,
         data.encoded,
-        split.train_rows,
+        list(splits.values()),
         data.loss_weight,
         parameters if shown.origin is None else parameters[shown.origin],
         distribution.n_parameters,
         are_classes=task == "classification",
     )
-    return ranked_alpha(theta[0], explained)[np.newaxis]
+    found = {key: ranked_alpha(theta[0], one) for key, one in zip(splits, explained, strict=True)}
+    return np.stack([found[id(split)] for split in data.splits])
 
 
 def _target(

@@ -141,6 +141,9 @@ class Standardizer:
 
     def _read(self, X: Table, rows: IntArray) -> Table:
         part = self._numbers(take_rows(X, rows))
+        if frame_kind(X) is not None:
+            # Sums by row as those of arrays: the same numbers are scaled to the same bits.
+            part = np.ascontiguousarray(part)
         # For sparse data scikit-learn computes the variance in the dtype of the data, in which a
         # square may overflow.
         return part.astype(np.float64) if issparse(part) else part
@@ -150,8 +153,8 @@ def _in_portions(X: Table, n: int, weight: FloatArray | None) -> bool:
     """Whether n of the rows of X are read in portions.
 
     Without weights, NumPy adds up the rows of an array one after another, and so do we: the bits
-    are the same, and portions cost nothing. It adds up columns of frames, single columns and
-    weighted sums in other orders; there portions are used for large tables only.
+    are the same, and portions cost nothing. It adds up single columns and weighted sums in other
+    orders; there, and for frames, portions are used for large tables only.
     """
     if issparse(X):
         return False
