@@ -156,10 +156,7 @@ def _numbers(X: Table, rows: IntArray, columns: IntArray) -> tuple[Any, Any]:
         cells = to_array(cells, np.arange(cells.shape[1]))
     cells = np.array(cells, dtype=np.float64)
     is_unknown = ~np.isfinite(cells)
-    if not is_unknown.any():
-        cells -= cells.mean(axis=0)
-        return cells, None
     cells[is_unknown] = 0.0
     cells -= cells.sum(axis=0) / np.maximum(len(cells) - is_unknown.sum(axis=0), 1)
     cells[is_unknown] = 0.0
-    return cells, is_unknown.astype(np.float64)
+    return cells, is_unknown.astype(np.float64) if is_unknown.any() else None
