@@ -37,17 +37,14 @@ def test_fits_that_end_with_an_average(study):
 def test_a_fit_has_the_validation_samples_or_sets_its_own_aside(study, monkeypatch):
     given = []
 
-    class Stop(Exception):
-        pass
-
     def fit(self, X, y, **more):
         given.append((len(X), self.n_repeats, sorted(more)))
-        raise Stop
+        raise InterruptedError
 
     monkeypatch.setattr(study.PRSRegressor, "fit", fit)
     choice, splits = "one rule, trees on bootstrap samples", "one rule, own validation samples"
     for setting in (choice, splits, "one rule, five repeats"):
-        with pytest.raises(Stop):
+        with pytest.raises(InterruptedError):
             study.run_cell(setting, "tree", "friedman", 0)
     assert given == [(300, 1, ["X_val", "y_val"]), (400, 1, []), (400, 5, [])]
     # Nothing else is different.

@@ -84,9 +84,8 @@ class Engine(ABC):
     """Trains one model for each of many feature subsets.
 
     An engine sees X, y and boolean masks over the columns, never probabilities. It works in the
-    calling thread; spreading subsets over workers is the dispatcher's business. The result for a
-    subset depends on its mask and its seed alone, not on what else is asked for in the same call;
-    on a device, up to rounding and the ties that it decides.
+    calling thread; the dispatcher spreads subsets over workers. The result for a subset depends on
+    its mask and its seed alone, not on the rest of the call; on a device, up to rounding and ties.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from randsub._tables import by_column
 from randsub._typing import FloatArray, IntArray, Table
 from randsub.checkpoint import describe_data
 from randsub.engines import ENGINES, Engine, Learner, TorchEngine
-from randsub.engines.torch.cost import takes_over
+from randsub.engines.torch.cost import takes_over, warn_of_unused
 from randsub.engines.torch.device import check_device
 from randsub.engines.torch.modules import TorchEstimator
 from randsub.estimators.column_encoding import ColumnEncoder
@@ -291,15 +291,11 @@ def find_engine(
         return engine.obstacle(estimator, X, y, weight)
 
     if engine == "auto":
-        on_gpu = TorchEngine.knows(estimator) and takes_over(
-            learner, n_train, model.n_estimators, model.n_jobs
-        )
-        reason = obstacle(TorchEngine) if on_gpu else None
-        if on_gpu and reason is None:
-            return Choice(TorchEngine, None)
-        if on_gpu and learner.device is not None:
-            text = f"device={learner.device!r} is not used for {estimator!r}: the engine 'torch' "
-            warnings.warn(f"{text}{reason}.", SlowEngineWarning, stacklevel=2)
+        if TorchEngine.knows(estimator) and takes_over(learner, n_train, model):
+            reason = obstacle(TorchEngine)
+            if reason is None:
+                return Choice(TorchEngine, None)
+            warn_of_unused(learner, reason)
         refusal = None
         for candidate in [one for one in ENGINES.values() if one.is_automatic(estimator)]:
             reason = obstacle(candidate)

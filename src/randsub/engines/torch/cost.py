@@ -5,6 +5,7 @@ those of a thousand steps of networks. Those below are of an NVIDIA H200 and of 
 machine that it is in. They need not be exact: where they are close, neither choice is bad.
 """
 
+import warnings
 from typing import Any
 
 from joblib import effective_n_jobs
@@ -13,6 +14,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from randsub.engines.base import Learner
 from randsub.engines.torch.device import obstacle_of
+from randsub.exceptions import SlowEngineWarning
 
 # Seconds on one core per pair of a training row and a query, and on the GPU per call and per pair.
 CORE_PER_PAIR = 8.0e-9
@@ -25,15 +27,27 @@ MARGIN = 2.0
 GENERATIONS = 10
 
 
-def takes_over(learner: Learner, n_train: int, n_models: int, n_jobs: int | None) -> bool:
+def takes_over(learner: Learner, n_train: int, model: Any) -> bool:
     """Whether engine="auto" trains a base model on a GPU: the user's, or one that is much faster.
 
-    ``n_models`` is the number of models per batch.
+    ``model`` has ``n_estimators``, the number of models per batch, and ``n_jobs``.
     """
     if learner.device is not None:
         return learner.device != "cpu"
-    work = (n_train, n_train // 4, -(-n_models // GENERATIONS), effective_n_jobs(n_jobs))
-    return gpu_wins(learner.estimator, *work) and obstacle_of("cuda") is None
+    n_at_once, n_workers = -(-model.n_estimators // GENERATIONS), effective_n_jobs(model.n_jobs)
+    wins = gpu_wins(learner.estimator, n_train, n_train // 4, n_at_once, n_workers)
+    return wins and obstacle_of("cuda") is None
+
+
+def warn_of_unused(learner: Learner, reason: str) -> None:
+    """Say why a device that the user has named is not used; ``reason`` is of the engine."""
+    if learner.device is not None:
+        warnings.warn(
+            f"device={learner.device!r} is not used for {learner.estimator!r}: the engine 'torch' "
+            f"{reason}.",
+            SlowEngineWarning,
+            stacklevel=2,
+        )
 
 
 def gpu_wins(estimator: Any, n_train: int, n_query: int, n_masks: int, n_workers: int) -> bool:
